@@ -114,6 +114,8 @@ enum class Reason : uint32_t {
     kNoSuchTransaction,
     kTransactionCommitted,
     kConflictingOperationInProgress,
+    kCommandFailed,
+    kTransactionExceededLifetimeLimit,
     kOperationNotSupportedInTransaction,
     kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory
     kCount_,

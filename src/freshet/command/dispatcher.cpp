@@ -13,6 +13,7 @@
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
+#include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 #include "freshet/wire/compress.h"
@@ -396,6 +397,16 @@ struct Limited {
     query::OperationLimits limits;
 };
 
+sync::Task<Status> runHandler(Invocation& call) {
+    sync::Task<Status> handler = call.command.handler(call);
+    if (call.runsScripts) {
+        handler = call.services.scripts.run(call, std::move(handler));
+    }
+    return call.generic.isInTransaction && call.command.inTransactions == InTransactions::kStatement
+               ? runInTransaction(call, std::move(handler))
+               : std::move(handler);
+}
+
 sync::Task<void> ConnectionImpl::run(Invocation& call) {
     const Limited limited(call);
     const FailCommand fail = findFailCommand(call);
@@ -420,11 +431,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
             if (call.mayTakeLong) {
                 co_await goToBackground(call);
             }
-            if (call.runsScripts) {
-                status = co_await services_.scripts.run(call, call.command.handler(call));
-            } else {
-                status = co_await call.command.handler(call);
-            }
+            status = co_await runHandler(call);
             noteChangesOfUsers(call);
             status = status.isOk() ? checkThatItAsked(call) : std::move(status);
             reportWriteConcern(call, fail, !status.isOk());

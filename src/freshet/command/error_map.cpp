@@ -83,7 +83,9 @@ constexpr Row kRows[] = {
     {Reason::kNoSuchTransaction, {251, "NoSuchTransaction"}},
     {Reason::kTransactionCommitted, {256, "TransactionCommitted"}},
     {Reason::kOperationNotSupportedInTransaction, {263, "OperationNotSupportedInTransaction"}},
+    {Reason::kCommandFailed, {125, "CommandFailed"}},
     {Reason::kConflictingOperationInProgress, {117, "ConflictingOperationInProgress"}},
+    {Reason::kTransactionExceededLifetimeLimit, {290, "TransactionExceededLifetimeLimitSeconds"}},
     {Reason::kConversionFailure, {241, "ConversionFailure"}},
     {Reason::kTooManyLogicalSessions, {261, "TooManyLogicalSessions"}},
     {Reason::kExceededTimeLimit, {262, "ExceededTimeLimit"}},
@@ -223,6 +225,14 @@ bool isRetryableWriteError(int32_t code) {
     return isNotPrimaryError(code) || isShutdownError(code) ||
            std::find(std::begin(kNetworkAndTime), std::end(kNetworkAndTime), code) !=
                std::end(kNetworkAndTime);
+}
+
+bool isTransientTransactionError(int32_t code, bool isOfItsEnd) {
+    constexpr int32_t kNoSuchTransaction = 251;
+    constexpr int32_t kConflictsAndSnapshots[] = {24, 112, 239, 246};
+    return code == kNoSuchTransaction || (!isOfItsEnd && isRetryableWriteError(code)) ||
+           std::find(std::begin(kConflictsAndSnapshots), std::end(kConflictsAndSnapshots), code) !=
+               std::end(kConflictsAndSnapshots);
 }
 
 WireError wireErrorOf(Reason reason) {

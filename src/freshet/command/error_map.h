@@ -25,5 +25,8 @@ bool isNotPrimaryError(int32_t code);
 bool isShutdownError(int32_t code);
 /// Whether drivers may send a retryable write again after this error.
 bool isRetryableWriteError(int32_t code);
+/// Whether drivers may try a whole transaction again after this error of one of its statements, or
+/// of its commit or abort.
+bool isTransientTransactionError(int32_t code, bool isOfItsEnd);
 
 }  // namespace freshet::command

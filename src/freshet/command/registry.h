@@ -143,6 +143,10 @@ private:
     constexpr Access(Scope theScope, Action theAction) : scope(theScope), action(theAction) {}
 };
 
+/// Whether a command may carry a multi-document transaction's number: as one of its statements, or
+/// to end it.
+enum class InTransactions : uint8_t { kNever, kStatement, kEnd };
+
 struct Command {
     std::string_view name;
     std::vector<std::string_view> aliases;
@@ -160,7 +164,8 @@ struct Command {
     bool inApiVersion1 = false;  // allowed with apiStrict
     bool takesReadConcern = false;
     bool isRetryable = false;  // its statements can be identified by a transaction number
-    bool testOnly = false;     // exists only when enableTestCommands is on
+    InTransactions inTransactions = InTransactions::kNever;
+    bool testOnly = false;  // exists only when enableTestCommands is on
     /// Whether it runs JavaScript, which must then happen on a script thread.
     enum class Scripts : uint8_t { kNever, kWhenMentioned, kAlways };
     Scripts scripts = Scripts::kNever;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Logical sessions. Without transactions a session is a name that cursors and operations carry:
-/// ending it ends its cursors, killing it ends its operations too.
+/// Logical sessions: names that cursors, operations and transactions carry. Ending a session ends
+/// its cursors and aborts its transaction; killing it ends its operations too.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 
@@ -62,6 +63,11 @@ void killThose(Invocation& call, const std::function<bool(const std::string&)>& 
     });
     call.services.cursors.killIf(
         [&](const ClientCursor& cursor) { return !cursor.lsid.empty() && isMeant(cursor.lsid); });
+    endCursorsOf(call.services,
+                 call.services.transactions.abortIf(
+                     [&](const std::string& session, const Transactions::Known&) {
+                         return isMeant(session);
+                     }));
 }
 
 sync::Task<Status> runStartSession(Invocation& call) {
@@ -81,6 +87,7 @@ sync::Task<Status> runEndSessions(Invocation& call) {
     StatusOr<Names> sessions = sessionsOf(call);
     FRESHET_CO_RETURN_IF_ERROR(sessions.status());
     call.services.cursors.killSessions(*sessions);
+    call.services.transactions.forget(*sessions);
     call.services.sessions.end(*sessions);
     co_return Status::ok();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/background/housekeeper.h"
 
+#include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@ namespace {
 
 constexpr uint64_t kNanosPerMilli = 1'000'000;
 constexpr uint64_t kCursorSweepMsMax = 60'000;
+constexpr uint64_t kTransactionSweepNanos = 1'000 * kNanosPerMilli;
 constexpr uint64_t kSessionSweepNanos = 300'000 * kNanosPerMilli;
 
 }  // namespace
@@ -27,7 +29,7 @@ void Housekeeper::run() {
     while (!services_.isShuttingDown.load(sync::kRelaxed)) {
         const uint64_t now = platform::monotonicNanos();
         uint64_t next = std::min(sweepCursors(now), sweepSessions(now));
-        next = std::min(next, ttl_.run(now));
+        next = std::min({next, ttl_.run(now), sweepTransactions(now)});
         services_.housekeeping.sleepUntil(next);
     }
 }
@@ -44,6 +46,33 @@ uint64_t Housekeeper::sweepCursors(uint64_t now) {
         cursorsDue_ = now + period;
     }
     return cursorsDue_;
+}
+
+/// A transaction may live up to a second longer than its limit. The engine ends one that has
+/// written by the same rule; here those end that hold only a snapshot.
+uint64_t Housekeeper::sweepTransactions(uint64_t now) {
+    if (now < transactionsDue_) {
+        return transactionsDue_;
+    }
+    const auto limit = static_cast<uint64_t>(
+        ParameterValues::get(services_.parameters.transactionLifetimeLimitSeconds));
+    std::unordered_set<std::string> late;
+    const auto isLate = [&](const std::string& session, const Transactions::Known& known) {
+        const bool is = now > known.startNanos + limit * 1'000 * kNanosPerMilli;
+        if (is) {
+            late.insert(session);
+        }
+        return is;
+    };
+    endCursorsOf(services_, services_.transactions.abortIf(isLate));
+    if (!late.empty()) {  // those with a running statement end with it
+        services_.operations.killIf(
+            Reason::kTransactionExceededLifetimeLimit, [&](const RunningOperation& operation) {
+                return operation.generic->isInTransaction && late.contains(operation.generic->lsid);
+            });
+    }
+    transactionsDue_ = now + kTransactionSweepNanos;
+    return transactionsDue_;
 }
 
 uint64_t Housekeeper::sweepSessions(uint64_t now) {

@@ -23,11 +23,13 @@ private:
     void run();
     uint64_t sweepCursors(uint64_t now);
     uint64_t sweepSessions(uint64_t now);
+    uint64_t sweepTransactions(uint64_t now);
 
     Services& services_;
     TtlMonitor ttl_;
-    uint64_t cursorsDue_ = 0;   // used by the thread only
-    uint64_t sessionsDue_ = 0;  // used by the thread only
+    uint64_t cursorsDue_ = 0;  // used by the thread only
+    uint64_t sessionsDue_ = 0;
+    uint64_t transactionsDue_ = 0;  // used by the thread only
     platform::Thread thread_;
 };
 

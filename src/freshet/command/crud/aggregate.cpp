@@ -34,9 +34,10 @@ StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_ASSIGN_OR_RETURN(command.request.variables, query::evaluateLet(let));
     command.request.db = call.generic.db;
-    catalog::Catalog& catalog = call.services.catalog;
-    command.request.find = [&catalog](std::string_view db, std::string_view collection) {
-        return catalog.find(db, collection);
+    command.request.find = [&catalog = call.services.catalog, transaction = call.transaction](
+                               std::string_view db, std::string_view collection) {
+        return transaction == nullptr ? catalog.find(db, collection)
+                                      : transaction->findOrNull(db, collection);
     };
     return command;
 }
@@ -128,7 +129,9 @@ sync::Task<Status> runAggregate(Invocation& call) {
         parseCollection(call, *call.body().begin(), command->pipeline);
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     if (!collection->empty()) {
-        command->request.collection = call.services.catalog.find(call.generic.db, *collection);
+        StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
+        FRESHET_CO_RETURN_IF_ERROR(found.status());
+        command->request.collection = std::move(*found);
     }
     const bson::Element serverStage = query::callersStage(command->pipeline);
     if (serverStage && command->explains) {
@@ -150,7 +153,7 @@ sync::Task<Status> runAggregate(Invocation& call) {
     }
     command->request.pipeline = bson::OwnedDocument(command->pipeline);
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeAggregate(call.services.store, std::move(command->request));
+        query::makeAggregate(call.unit(), std::move(command->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     if (command->explains) {
         addExplanation(call, **cursor, call.body());
@@ -183,6 +186,7 @@ CommandTable aggregateCommands() {
         .writesWith = writesWith,
         .inApiVersion1 = true,
         .takesReadConcern = true,
+        .inTransactions = InTransactions::kStatement,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

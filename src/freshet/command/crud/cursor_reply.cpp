@@ -112,6 +112,7 @@ StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
         return id;
     }
     cursor.lsid = call.generic.lsid;
+    cursor.transaction = call.transaction;
     cursor.owner = ownerOf(call);
     cursor.holder = holderOf(call);
     cursor.connectionId = call.client.connectionId;

@@ -46,6 +46,24 @@ Status checkIdType(const bson::Element& id) {
                              std::string(bson::typeName(id.type())) + "', expected type 'long'");
 }
 
+/// A cursor reads on in the transaction in which it was created, or in none.
+Status checkTransaction(const Invocation& call, const ClientCursor& cursor) {
+    if (cursor.transaction == call.transaction) {
+        return Status::ok();
+    }
+    const std::string start =
+        "Cannot run getMore on cursor " + std::to_string(cursor.id) + ", which ";
+    if (cursor.transaction == nullptr) {
+        return invalid(location(50739),
+                       start + "was not created in a transaction, in transaction " +
+                           std::to_string(*call.generic.txnNumber));
+    }
+    return call.transaction == nullptr
+               ? invalid(location(50740),
+                         start + "was created in a transaction, without a txnNumber")
+               : invalid(location(50741), start + "was created in another transaction");
+}
+
 sync::Task<Status> runGetMore(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(checkIdType(*call.body().begin()));
     Fields fields(call.body(), "getMore");
@@ -58,6 +76,10 @@ sync::Task<Status> runGetMore(Invocation& call) {
     StatusOr<ClientCursor> cursor =
         call.services.cursors.checkOut(id, call.ns(collection), call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    if (Status allowed = checkTransaction(call, *cursor); !allowed.isOk()) {
+        call.services.cursors.checkIn(std::move(*cursor));
+        co_return allowed;
+    }
     const bool hasScripts = cursor->hasScripts;
     if (cursor->mayTakeLong) {
         co_await goToBackground(call);
@@ -132,6 +154,7 @@ CommandTable cursorCommands() {
             .kind = OpKind::kGetMore,
             .readOnly = true,
             .inApiVersion1 = true,
+            .inTransactions = InTransactions::kStatement,
         },
         {
             .name = "killCursors",
@@ -142,6 +165,7 @@ CommandTable cursorCommands() {
             .access = Access::byHandler(),
             .readOnly = true,
             .inApiVersion1 = true,
+            .inTransactions = InTransactions::kStatement,
         },
     };
 }

@@ -34,15 +34,15 @@ namespace {
 
 class Deletes final : public Statements {
 public:
-    Deletes(engine::Store& store, std::vector<query::DeleteRequest> requests)
-        : store_(store), requests_(std::move(requests)) {}
+    Deletes(const query::WorkUnit& unit, std::vector<query::DeleteRequest> requests)
+        : unit_(unit), requests_(std::move(requests)) {}
 
     size_t count() const override { return requests_.size(); }
     bool createsCollection(size_t) const override { return false; }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
         if (collection != nullptr) {
-            return query::makeDelete(store_, std::move(collection), requests_[i]);
+            return query::makeDelete(unit_, std::move(collection), requests_[i]);
         }
         FRESHET_RETURN_IF_ERROR(query::checkDelete(requests_[i]));
         return std::unique_ptr<query::WriteOp>();
@@ -53,7 +53,7 @@ public:
     int64_t removed() const { return removed_; }
 
 private:
-    engine::Store& store_;
+    const query::WorkUnit unit_;
     std::vector<query::DeleteRequest> requests_;
     int64_t removed_ = 0;
 };
@@ -86,11 +86,11 @@ sync::Task<Status> runDelete(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
 
     const auto isMulti = [](const query::DeleteRequest& request) { return !request.justOne; };
-    if (call.generic.txnNumber && std::any_of(requests->begin(), requests->end(), isMulti)) {
+    if (RetryableWrite::isMeant(call) && std::any_of(requests->begin(), requests->end(), isMulti)) {
         co_return invalid(Reason::kInvalidOptions,
                           "Cannot use (or request) retryable writes with limit=0");
     }
-    Deletes deletes(call.services.store, std::move(*requests));
+    Deletes deletes(call.unit(), std::move(*requests));
     Status status = co_await runStatements(call, *collection, isOrdered, deletes);
     call.reply.add("n", static_cast<int32_t>(deletes.removed()));
     co_return status;
@@ -109,6 +109,7 @@ CommandTable deleteCommands() {
         .kind = OpKind::kDelete,
         .inApiVersion1 = true,
         .isRetryable = true,
+        .inTransactions = InTransactions::kStatement,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

@@ -79,14 +79,15 @@ sync::Task<Status> runFind(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(find.status());
     FirstBatch first = std::move(find->firstBatch);
     first.ns = call.ns(*collection);
-    catalog::CollectionRef found = call.services.catalog.find(call.generic.db, *collection);
+    StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
     find->request.spill = &call.services.spill;
-    if (find->isTailable && found != nullptr) {
+    if (find->isTailable && *found != nullptr) {
         co_return badValue("error processing query: ns=" + first.ns +
                            ": tailable cursor requested on non capped collection");
     }
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeFind(call.services.store, std::move(found), std::move(find->request));
+        query::makeFind(call.unit(), std::move(*found), std::move(find->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }
@@ -125,11 +126,10 @@ sync::Task<Status> runDistinct(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<DistinctCommand> distinct = parseDistinct(call.body());
     FRESHET_CO_RETURN_IF_ERROR(distinct.status());
-    StatusOr<std::unique_ptr<query::DistinctOp>> op =
-        query::DistinctOp::make(call.services.store,
-                                call.services.catalog.find(call.generic.db, *collection),
-                                std::move(distinct->request),
-                                distinct->key);
+    StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
+    FRESHET_CO_RETURN_IF_ERROR(found.status());
+    StatusOr<std::unique_ptr<query::DistinctOp>> op = query::DistinctOp::make(
+        call.unit(), std::move(*found), std::move(distinct->request), distinct->key);
     FRESHET_CO_RETURN_IF_ERROR(op.status());
     Status status = co_await driveRead(call, **op);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
@@ -157,6 +157,7 @@ CommandTable findCommands() {
             .readOnly = true,
             .inApiVersion1 = true,
             .takesReadConcern = true,
+            .inTransactions = InTransactions::kStatement,
             .scripts = Command::Scripts::kWhenMentioned,
         },
         {
@@ -180,6 +181,7 @@ CommandTable findCommands() {
             .access = Access::onCollection(Action::kFind),
             .readOnly = true,
             .takesReadConcern = true,
+            .inTransactions = InTransactions::kStatement,
             .scripts = Command::Scripts::kWhenMentioned,
         },
     };

@@ -84,8 +84,8 @@ namespace {
 
 class OneStatement final : public Statements {
 public:
-    OneStatement(engine::Store& store, FindAndModify command)
-        : store_(store), command_(std::move(command)) {}
+    OneStatement(const query::WorkUnit& unit, FindAndModify command)
+        : unit_(unit), command_(std::move(command)) {}
 
     size_t count() const override { return 1; }
     bool createsCollection(size_t) const override {
@@ -101,8 +101,8 @@ public:
             }
             return std::unique_ptr<query::WriteOp>();
         }
-        return command_.removes ? query::makeDelete(store_, std::move(collection), command_.remove)
-                                : query::makeUpdate(store_, std::move(collection), command_.update);
+        return command_.removes ? query::makeDelete(unit_, std::move(collection), command_.remove)
+                                : query::makeUpdate(unit_, std::move(collection), command_.update);
     }
     void succeeded(size_t, const query::WriteResult& result) override { result_ = result; }
 
@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    engine::Store& store_;
+    const query::WorkUnit unit_;
     const FindAndModify command_;
     query::WriteResult result_;
 };
@@ -143,7 +143,7 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
     }
     FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, *collection));
-    OneStatement statement(call.services.store, *std::move(command));
+    OneStatement statement(call.unit(), *std::move(command));
     StatusOr<std::unique_ptr<RetryableWrite>> retry = co_await beginRetryable(call, 1);
     FRESHET_CO_RETURN_IF_ERROR(retry.status());
     Outcome outcome = co_await runStatement(call, *collection, 0, statement, retry->get());
@@ -183,6 +183,7 @@ CommandTable findAndModifyCommands() {
         .access = Access::byHandler(),
         .inApiVersion1 = true,
         .isRetryable = true,
+        .inTransactions = InTransactions::kStatement,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

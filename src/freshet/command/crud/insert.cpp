@@ -8,10 +8,10 @@ namespace {
 
 class Inserts final : public Statements {
 public:
-    Inserts(engine::Store& store,
+    Inserts(const query::WorkUnit& unit,
             std::vector<bson::Document> documents,
             query::WriteOptions options)
-        : store_(store), documents_(std::move(documents)), options_(options) {}
+        : unit_(unit), documents_(std::move(documents)), options_(options) {}
 
     size_t count() const override { return documents_.size(); }
     bool createsCollection(size_t) const override { return true; }
@@ -21,13 +21,13 @@ public:
             FRESHET_RETURN_IF_ERROR(query::checkInsert(documents_[i]));
             return std::unique_ptr<query::WriteOp>();
         }
-        return query::makeInsert(store_, std::move(collection), documents_[i], options_);
+        return query::makeInsert(unit_, std::move(collection), documents_[i], options_);
     }
     void succeeded(size_t, const query::WriteResult&) override { ++inserted_; }
     int32_t inserted() const { return inserted_; }
 
 private:
-    engine::Store& store_;
+    const query::WorkUnit unit_;
     std::vector<bson::Document> documents_;
     const query::WriteOptions options_;
     int32_t inserted_ = 0;
@@ -49,7 +49,7 @@ sync::Task<Status> runInsert(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(documents.status());
     FRESHET_CO_RETURN_IF_ERROR(checkBatchSize(documents->size()));
 
-    Inserts inserts(call.services.store, std::move(*documents), options);
+    Inserts inserts(call.unit(), std::move(*documents), options);
     Status status = co_await runStatements(call, *collection, isOrdered, inserts);
     call.reply.add("n", inserts.inserted());
     co_return status;
@@ -73,6 +73,7 @@ CommandTable insertCommands() {
         .kind = OpKind::kInsert,
         .inApiVersion1 = true,
         .isRetryable = true,
+        .inTransactions = InTransactions::kStatement,
     }};
 }
 

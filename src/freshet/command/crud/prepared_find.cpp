@@ -126,7 +126,8 @@ bool PreparedFind::parse(ByteView message) {
 
 bool PreparedFind::prepare(Services& services, GenericArguments generic, UserRef user) {
     StatusOr<FindCommand> find = parseFind(*index_);
-    if (!find.isOk() || find->firstBatch.batchSize == 0 || generic.needsDurableRead) {
+    if (!find.isOk() || find->firstBatch.batchSize == 0 || generic.needsDurableRead ||
+        generic.isInTransaction) {
         return false;
     }
     const std::string_view name = request_.body.begin()->stringValue();

@@ -88,8 +88,8 @@ namespace {
 
 class Updates final : public Statements {
 public:
-    Updates(engine::Store& store, std::vector<query::UpdateRequest> requests)
-        : store_(store), requests_(std::move(requests)) {}
+    Updates(const query::WorkUnit& unit, std::vector<query::UpdateRequest> requests)
+        : unit_(unit), requests_(std::move(requests)) {}
 
     size_t count() const override { return requests_.size(); }
     bool createsCollection(size_t i) const override { return requests_[i].upsert; }
@@ -98,7 +98,7 @@ public:
                                                    catalog::CollectionRef collection) override {
         const query::UpdateRequest& request = requests_[i];
         if (collection != nullptr) {
-            return query::makeUpdate(store_, std::move(collection), request);
+            return query::makeUpdate(unit_, std::move(collection), request);
         }
         FRESHET_RETURN_IF_ERROR(query::checkUpdate(request));
         if (request.upsert) {
@@ -129,7 +129,7 @@ public:
     }
 
 private:
-    engine::Store& store_;
+    const query::WorkUnit unit_;
     std::vector<query::UpdateRequest> requests_;
     int64_t matched_ = 0;
     int64_t modified_ = 0;
@@ -187,11 +187,11 @@ sync::Task<Status> runUpdate(Invocation& call) {
 
     FRESHET_CO_RETURN_IF_ERROR(authorizeUpdates(call, *collection, *requests));
     const auto isMulti = [](const query::UpdateRequest& request) { return request.multi; };
-    if (call.generic.txnNumber && std::any_of(requests->begin(), requests->end(), isMulti)) {
+    if (RetryableWrite::isMeant(call) && std::any_of(requests->begin(), requests->end(), isMulti)) {
         co_return invalid(Reason::kInvalidOptions,
                           "Cannot use (or request) retryable writes with multi=true");
     }
-    Updates updates(call.services.store, std::move(*requests));
+    Updates updates(call.unit(), std::move(*requests));
     Status status = co_await runStatements(call, *collection, isOrdered, updates);
     updates.report(&call.reply);
     co_return status;
@@ -216,6 +216,7 @@ CommandTable updateCommands() {
         .kind = OpKind::kUpdate,
         .inApiVersion1 = true,
         .isRetryable = true,
+        .inTransactions = InTransactions::kStatement,
         .scripts = Command::Scripts::kWhenMentioned,
     }};
 }

@@ -106,7 +106,12 @@ sync::Task<Outcome> runStatement(Invocation& call,
         turn = std::move(*taken);
     }
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
-        catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
+        StatusOr<catalog::CollectionRef> seen = call.find(call.generic.db, collection);
+        if (!seen.isOk()) {
+            outcome.status = seen.status();
+            co_return outcome;
+        }
+        catalog::CollectionRef found = std::move(*seen);
         if (found == nullptr && statements.createsCollection(i)) {
             // A statement that will be refused anyway does not create the collection.
             outcome.status = statements.make(i, nullptr).status();
@@ -117,10 +122,11 @@ sync::Task<Outcome> runStatement(Invocation& call,
             if (!outcome.status.isOk()) {
                 co_return outcome;
             }
-            found = call.services.catalog.find(call.generic.db, collection);
-            if (found == nullptr) {
+            seen = call.find(call.generic.db, collection);
+            if (!seen.isOk() || *seen == nullptr) {
                 continue;
             }
+            found = std::move(*seen);
         }
         if (retry != nullptr) {
             outcome.status = co_await retry->prepare(i);
@@ -193,7 +199,14 @@ sync::Task<Status> runStatements(Invocation& call,
         if (endsCommand(outcome.status)) {
             co_return outcome.status;
         }
+        if (call.transaction != nullptr && outcome.status.code() == Code::kConflict) {
+            co_return outcome.status;  // an error of the whole command: all is to be tried again
+        }
         errors.add(i, outcome.status, outcome.errorInfo);
+        if (call.transaction != nullptr) {
+            call.abortsTransaction = true;
+            break;
+        }
         if (isOrdered) {
             break;
         }
@@ -206,6 +219,9 @@ sync::Task<Status> runStatements(Invocation& call,
 }
 
 sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection) {
+    if (call.transaction != nullptr) {
+        co_return call.transaction->create(call.generic.db, collection, {});
+    }
     std::unique_ptr<catalog::Change> change =
         call.services.catalog.createCollection(call.generic.db, collection, {}, true);
     // No wait for the disk: the write that follows has a later LSN and waits for both.

@@ -18,8 +18,14 @@ void addTimes(const Services& services, bson::Builder* reply) {
 }  // namespace
 
 void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply) {
-    // With autocommit the number is a transaction's.
-    if (isRetryableWriteError(code) && request.has("txnNumber") && !request.has("autocommit")) {
+    if (!request.has("txnNumber")) {
+        return;
+    }
+    const std::string_view name = request.begin()->name();
+    const bool ends = name == "commitTransaction" || name == "abortTransaction";
+    if (request.has("autocommit") && isTransientTransactionError(code, ends)) {
+        reply->array("errorLabels").push("TransientTransactionError");
+    } else if (isRetryableWriteError(code) && (ends || !request.has("autocommit"))) {
         reply->array("errorLabels").push("RetryableWriteError");
     }
 }

@@ -2,6 +2,7 @@
 #include "freshet/command/retry/retryable_write.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/fail_point.h"
 
@@ -11,24 +12,7 @@
 namespace freshet::command {
 namespace {
 
-constexpr int kDropRacesMax = 16;
 constexpr int64_t kStatementIdMax = INT32_MAX / 2;
-/// How long a write can be retried: the thirty minutes of a session, plus the rounding of dates.
-constexpr int32_t kExpireAfterSeconds = 31 * 60;
-
-/// config.transactions, with the index that expires old entries.
-catalog::IndexRequest expiryIndex() {
-    catalog::IndexRequest request;
-    bson::Builder key;
-    key.add("lastWriteDate", int32_t{1});
-    request.key = bson::OwnedDocument(key.finish());
-    request.name = "lastWriteDate_1";
-    bson::Builder spec;
-    spec.add("key", request.key.view()).add("name", request.name);
-    spec.add("expireAfterSeconds", kExpireAfterSeconds);
-    request.spec = bson::OwnedDocument(spec.finish());
-    return request;
-}
 
 Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
     const bson::Document session(call.generic.lsid.data());
@@ -39,34 +23,6 @@ Status tooOld(const Invocation& call, int64_t wanted, int64_t newest) {
                       " because a newer retryable write with txnNumber " + std::to_string(newest) +
                       " has already started on this session.");
 }
-
-/// Reads the current version of one document by its _id.
-class ReadById {
-public:
-    ReadById(engine::Store& store, catalog::CollectionRef collection, const bson::OwnedDocument& id)
-        : store_(store), collection_(std::move(collection)) {
-        bson::Builder holder;
-        holder.add("_id", id.view());
-        holder_ = bson::OwnedDocument(holder.finish());
-    }
-    Status run() {
-        sync::Slice slice(store_.epochs());
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
-        }
-        catalog::RecordId id = 0;
-        return catalog::readDocumentById(*txn_, *collection_, holder_.view(), &id, &document_);
-    }
-    const sync::WaitToken& token() const { return txn_->token(); }
-    std::string takeDocument() { return std::move(document_); }
-
-private:
-    engine::Store& store_;
-    const catalog::CollectionRef collection_;
-    bson::OwnedDocument holder_;
-    std::optional<engine::Txn> txn_;
-    std::string document_;
-};
 
 /// For drivers' tests: the connection ends before the reply, whether the statement is done or not.
 telemetry::FailPoint failPoint("onPrimaryTransactionalWrite");
@@ -90,11 +46,15 @@ Status failIfToldTo(Invocation& call) {
 }  // namespace
 
 bool RetryableWrite::isMeant(const Invocation& call) {
-    return call.generic.txnNumber.has_value() && call.generic.db != kSessionsDb;
+    return call.generic.txnNumber.has_value() && !call.generic.isInTransaction &&
+           call.generic.db != kSessionsDb;
 }
 
 RetryableWrite::RetryableWrite(Invocation& call)
-    : call_(call), txnNumber_(*call.generic.txnNumber), done_(call.generic.lsid) {}
+    : call_(call),
+      txnNumber_(*call.generic.txnNumber),
+      done_(call.generic.lsid),
+      documents_(call) {}
 
 sync::Task<Status> RetryableWrite::begin(size_t statements) {
     FRESHET_CO_RETURN_IF_ERROR(readStatementIds(statements));
@@ -102,8 +62,9 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
         co_await call_.services.sessionTurns.take(call_, call_.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(turn.status());
     turn_ = std::move(*turn);
+    FRESHET_CO_RETURN_IF_ERROR(endOlderTransaction());
     std::optional<bson::OwnedDocument> stored;
-    Status status = co_await readDocument(done_.sessionId(), &stored);
+    Status status = co_await readSessionDocument(call_, done_.sessionId(), &stored);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     if (stored.has_value()) {
         done_.read(stored->view());
@@ -117,13 +78,25 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
     }
     earlier_.read(stored->view());
     for (int32_t part = 0; part < done_.parts(); ++part) {
-        Status read = co_await readDocument(done_.partId(part), &stored);
+        Status read = co_await readSessionDocument(call_, done_.partId(part), &stored);
         FRESHET_CO_RETURN_IF_ERROR(std::move(read));
         if (stored.has_value() && stored->view().find("txnNum").toInt64() == txnNumber_) {
             earlier_.read(stored->view());
         }
     }
     co_return Status::ok();
+}
+
+/// A newer number ends what the session has begun with an older one.
+Status RetryableWrite::endOlderTransaction() {
+    const Transactions::Known known = call_.services.transactions.known(call_.generic.lsid);
+    if (known.number > txnNumber_) {
+        return tooOld(call_, txnNumber_, known.number);
+    }
+    if (known.number < txnNumber_) {
+        abortTransaction(call_.services, call_.generic.lsid);
+    }
+    return Status::ok();
 }
 
 Status RetryableWrite::readStatementIds(size_t statements) {
@@ -155,22 +128,6 @@ Status RetryableWrite::readStatementIds(size_t statements) {
     return Status::ok();
 }
 
-sync::Task<Status> RetryableWrite::readDocument(const bson::OwnedDocument& id,
-                                                std::optional<bson::OwnedDocument>* found) {
-    found->reset();
-    catalog::CollectionRef collection =
-        call_.services.catalog.find(kSessionsDb, kSessionsCollection);
-    if (collection == nullptr) {
-        co_return Status::ok();
-    }
-    ReadById read(call_.services.store, std::move(collection), id);
-    Status status = co_await drive(call_, read);
-    if (status.isOk()) {
-        *found = bson::OwnedDocument(read.takeDocument());
-    }
-    co_return status.code() == Code::kNotFound ? Status::ok() : status;
-}
-
 std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
     const int32_t statement = idOf(i);
     std::optional<query::WriteResult> result = earlier_.find(statement);
@@ -183,66 +140,27 @@ std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
 sync::Task<Status> RetryableWrite::prepare(size_t i) {
     ended(false);
     statement_ = idOf(i);
-    Status status = co_await ensureCollection();
-    co_return status;
+    co_return co_await documents_.prepare();
 }
 
-sync::Task<Status> RetryableWrite::ensureCollection() {
-    catalog::Catalog& catalog = call_.services.catalog;
-    for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
-        collection_ = catalog.find(kSessionsDb, kSessionsCollection);
-        if (collection_ != nullptr) {
-            co_return Status::ok();
-        }
-        catalog::IndexCounts counts;
-        std::unique_ptr<catalog::Change> change =
-            catalog.createIndexes(kSessionsDb, kSessionsCollection, {expiryIndex()}, &counts);
-        Status status = co_await driveToEnd(*change);
-        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    }
-    co_return Status(
-        Code::kConflict, Reason::kWriteConflict, "config.transactions is dropped again and again");
-}
-
-void RetryableWrite::compose(const query::WriteResult& result) {
+std::vector<bson::OwnedDocument> RetryableWrite::compose(const query::WriteResult& result) {
     next_ = done_;
     next_->add(statement_, result);
-    pending_ = next_->write(platform::wallMillis());
-    written_ = 0;
+    return next_->write(platform::wallMillis());
 }
 
 Status RetryableWrite::write(engine::Txn& txn,
                              const query::WriteResult& result,
                              sync::WaitToken* token) {
-    if (!pass_.isInside()) {
-        FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, token));
-        if (auto newer = catalog::newerDescription(*collection_)) {
-            collection_ = std::move(newer);
-        }
-    }
-    if (!writer_.has_value()) {
-        FRESHET_RETURN_IF_ERROR(failIfToldTo(call_));
-        compose(result);
-        writer_.emplace(txn, collection_);
-    }
-    for (; written_ < pending_.size(); ++written_) {
-        Status status = writer_->put(pending_[written_].view());
-        if (status.isWouldBlock()) {
-            *token = writer_->token();
-            return status;
-        }
-        if (!status.isOk()) {
-            writer_.reset();
-            return status;
-        }
-    }
-    writer_.reset();
-    return Status::ok();
+    return documents_.write(
+        txn, nullptr, token, [&]() -> StatusOr<std::vector<bson::OwnedDocument>> {
+            FRESHET_RETURN_IF_ERROR(failIfToldTo(call_));
+            return compose(result);
+        });
 }
 
 void RetryableWrite::ended(bool isCommitted) {
-    writer_.reset();
-    pass_.release();
+    documents_.end();
     if (isCommitted && next_.has_value()) {
         done_ = *std::move(next_);
     }

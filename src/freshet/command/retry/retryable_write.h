@@ -5,9 +5,8 @@
 /// belongs to its executor.
 #pragma once
 
-#include "freshet/catalog/documents.h"
-#include "freshet/catalog/gate.h"
 #include "freshet/command/retry/done_statements.h"
+#include "freshet/command/retry/session_documents.h"
 #include "freshet/command/retry/session_turns.h"
 #include "freshet/command/run/invocation.h"
 
@@ -16,9 +15,6 @@
 #include <vector>
 
 namespace freshet::command {
-
-inline constexpr const char* kSessionsDb = "config";
-inline constexpr const char* kSessionsCollection = "transactions";
 
 class RetryableWrite final : public query::Companion {
 public:
@@ -44,11 +40,9 @@ public:
 
 private:
     Status readStatementIds(size_t statements);
-    sync::Task<Status> ensureCollection();
-    sync::Task<Status> readDocument(const bson::OwnedDocument& id,
-                                    std::optional<bson::OwnedDocument>* found);
-    /// Puts the documents that are written with statement_ into pending_.
-    void compose(const query::WriteResult& result);
+    Status endOlderTransaction();
+    /// The documents that are written with statement_.
+    std::vector<bson::OwnedDocument> compose(const query::WriteResult& result);
     int32_t idOf(size_t i) const {
         return ids_.empty() ? firstId_ + static_cast<int32_t>(i) : ids_[i];
     }
@@ -61,15 +55,11 @@ private:
     DoneStatements done_;
     EarlierStatements earlier_;  // under this number
     std::vector<int32_t> retried_;
-    catalog::CollectionRef collection_;
+    SessionDocumentWriter documents_;
 
     // For the current try.
     int32_t statement_ = 0;
     std::optional<DoneStatements> next_;  // done_ with the statement added, for when it commits
-    std::vector<bson::OwnedDocument> pending_;
-    size_t written_ = 0;  // of pending_
-    catalog::GatePass pass_;
-    std::optional<catalog::DocumentWriter> writer_;
 };
 
 /// Null when the command is no such write. `statements`: how many it has. An error ends it.

@@ -4,6 +4,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/command/run/fields.h"
 #include "freshet/command/run/sessions.h"
+#include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -187,6 +188,16 @@ Status checkTimes(Fields* fields, bool isReplicaSet) {
     return Status::ok();
 }
 
+/// Each level means a snapshot; the stronger ones also that what it shows is durable, for which the
+/// commit waits.
+Status checkTransactionLevel(std::string_view level) {
+    return level == "majority" || level == "snapshot"
+               ? Status::ok()
+               : invalid(Reason::kInvalidOptions,
+                         "The readConcern level must be either 'local' (default), 'majority' or "
+                         "'snapshot' in order to run in a transaction");
+}
+
 Status parseReadConcern(bson::Document concern,
                         const Command& command,
                         bool isReplicaSet,
@@ -199,12 +210,15 @@ Status parseReadConcern(bson::Document concern,
     std::string_view level = fields.string("level");
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(checkTimes(&fields, isReplicaSet));
-    if (level.empty() || level == "local" || level == "available") {
+    if (level.empty() || level == "local" || (level == "available" && !out->isInTransaction)) {
         return Status::ok();
     }
     if (level != "majority" && level != "linearizable" && level != "snapshot") {
         return badValue("Enumeration value '" + std::string(level) +
                         "' for field 'readConcern.level' is not a valid value.");
+    }
+    if (out->isInTransaction) {
+        return checkTransactionLevel(level);
     }
     if (!command.takesReadConcern) {
         return invalid(Reason::kInvalidOptions,
@@ -248,6 +262,25 @@ Status checkApiVersion(Fields* fields, const Command& command) {
     return Status::ok();
 }
 
+Status parseTransaction(Fields* fields, GenericArguments* out) {
+    const bool commitsItself = fields->boolean("autocommit", false);
+    out->startsTransaction = fields->boolean("startTransaction", false);
+    FRESHET_RETURN_IF_ERROR(fields->status());
+    out->isInTransaction = fields->has("autocommit");
+    if (commitsItself) {
+        return invalid(Reason::kInvalidOptions, "Specifying autocommit=true is not allowed.");
+    }
+    if (fields->has("startTransaction") && !out->isInTransaction) {
+        return invalid(Reason::kInvalidOptions,
+                       "'startTransaction' field requires 'autocommit' field to also be specified");
+    }
+    if (fields->has("startTransaction") && !out->startsTransaction) {
+        return invalid(Reason::kInvalidOptions,
+                       "Specifying startTransaction=false is not allowed.");
+    }
+    return Status::ok();
+}
+
 Status parseTransactionNumber(Fields* fields, const Command& command, GenericArguments* out) {
     const bson::Element number = fields->element("txnNumber");
     if (number.type() != bson::Type::kInt64) {
@@ -255,14 +288,15 @@ Status parseTransactionNumber(Fields* fields, const Command& command, GenericArg
                        "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '" +
                            std::string(bson::typeName(number.type())) + "', expected type 'long'");
     }
-    if (fields->has("autocommit") || fields->has("startTransaction")) {
-        return invalid(Reason::kIllegalOperation,
-                       "Multi-document transactions are not served by this version");
-    }
     if (number.toInt64() < 0) {
         return invalid(Reason::kInvalidOptions, "Transaction number cannot be negative");
     }
-    if (!command.isRetryable) {
+    FRESHET_RETURN_IF_ERROR(parseTransaction(fields, out));
+    if (!out->isInTransaction && command.inTransactions == InTransactions::kEnd) {
+        return invalid(Reason::kCommandFailed,
+                       std::string(command.name) + " must be run within a transaction");
+    }
+    if (!out->isInTransaction && !command.isRetryable) {
         return invalid(Reason::kNotARetryableWriteCommand,
                        "txnNumber may only be provided for multi-document transactions and "
                        "retryable write commands. autocommit:false was not provided, and " +
@@ -372,6 +406,9 @@ StatusOr<GenericArguments> parseArguments(const Command& command,
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(parseWriteConcern(writeConcern, command, isReplicaSet, &out));
     FRESHET_RETURN_IF_ERROR(parseReadConcern(readConcern, command, isReplicaSet, &out));
+    if (out.isInTransaction) {
+        FRESHET_RETURN_IF_ERROR(checkStatement(command, out, body));
+    }
     return parsed;
 }
 

@@ -24,7 +24,9 @@ struct GenericArguments {
     bool isLinearizable = false;  // the strongest of these
     uint64_t deadlineNanos = 0;   // on platform::monotonicNanos(); 0: none
     std::string lsid;             // the session's canonical name, see sessionName(); empty: none
-    std::optional<int64_t> txnNumber;  // of a retryable write
+    std::optional<int64_t> txnNumber;  // of a retryable write or of a transaction
+    bool isInTransaction = false;      // a command of a multi-document transaction
+    bool startsTransaction = false;    // its first one
     bool hasApiVersion = false;
     bool isApiStrict = false;  // nothing outside API Version 1 may be used
     bool asksForHelp = false;  // reply with the command's help text instead of running it

@@ -169,6 +169,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.hasScripts = entry.cursor.hasScripts;
     out.mayTakeLong = entry.cursor.mayTakeLong;
+    out.transaction = entry.cursor.transaction;
     out.cursor = std::move(entry.cursor.cursor);
     return out;
 }
@@ -224,6 +225,24 @@ bool CursorRegistry::kill(int64_t id, const std::optional<std::string>& ns) {
     kill(entries_.find(id), &dead);
     hold_.resize(shares_.bytes());
     return true;
+}
+
+void CursorRegistry::killTransaction(const std::string& session,
+                                     const query::Transaction* transaction) {
+    Dead dead;
+    std::lock_guard<sync::Mutex> lock(mutex_);
+    const auto found = bySession_.find(session);
+    if (found == bySession_.end()) {
+        return;
+    }
+    const std::vector<int64_t> ids(found->second.begin(), found->second.end());
+    for (const int64_t id : ids) {
+        const auto entry = entries_.find(id);
+        if (entry->second.cursor.transaction.get() == transaction) {
+            kill(entry, &dead);
+        }
+    }
+    hold_.resize(shares_.bytes());
 }
 
 void CursorRegistry::killSessions(const std::unordered_set<std::string>& lsids) {

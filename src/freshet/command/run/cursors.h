@@ -12,6 +12,7 @@
 #include "freshet/base/status.h"
 #include "freshet/command/run/fair_shares.h"
 #include "freshet/query/cursor.h"
+#include "freshet/query/transaction.h"
 #include "freshet/sync/memory_pool.h"
 #include "freshet/sync/mutex.h"
 
@@ -43,7 +44,8 @@ struct ClientCursor {
     bool needsDurableRead = false;
     bool hasScripts = false;   // runs JavaScript: see ScriptThreads
     bool mayTakeLong = false;  // for a single document: see BackgroundThreads
-    sync::MemoryHold held;     // what it held while idle, kept during a getMore
+    std::shared_ptr<query::Transaction> transaction;  // that it reads in; null: its own
+    sync::MemoryHold held;  // what it held while idle, kept during a getMore
     std::unique_ptr<query::QueryCursor> cursor;
 };
 
@@ -76,6 +78,8 @@ public:
     StatusOr<std::string> ownerOf(int64_t id) const;
     /// False when there is no cursor of that id (and namespace).
     bool kill(int64_t id, const std::optional<std::string>& ns = std::nullopt);
+    /// Kills the session's cursors that read in this transaction.
+    void killTransaction(const std::string& session, const query::Transaction* transaction);
     /// Kills the cursors of these sessions.
     void killSessions(const std::unordered_set<std::string>& lsids);
     /// Kills those for which `isMeant` returns true; it is called with the mutex held.

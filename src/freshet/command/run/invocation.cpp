@@ -64,6 +64,14 @@ StatusOr<std::string> Invocation::collectionName() const {
     return std::string(first.stringValue());
 }
 
+StatusOr<catalog::CollectionRef> Invocation::find(std::string_view db,
+                                                  std::string_view collection) const {
+    if (transaction != nullptr) {
+        return transaction->find(db, collection);
+    }
+    return services.catalog.find(db, collection);
+}
+
 StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view field) const {
     for (const wire::Sequence& sequence : request.sequences) {
         if (sequence.name == field) {
@@ -87,7 +95,7 @@ sync::Task<Status> driveChange(Invocation& call, catalog::Change& change) {
 }
 
 sync::Task<Status> waitForDurability(Invocation& call, journal::Lsn lsn) {
-    if (!call.generic.waitsForDisk) {
+    if (!call.generic.waitsForDisk || call.transaction != nullptr) {  // its commit will wait
         co_return Status::ok();
     }
     journal::Journal& journal = call.services.store.journal();

@@ -43,20 +43,23 @@ struct Invocation {
     bson::OwnedDocument errorInfo{};  // further fields of an error reply: {keyPattern, keyValue}
     /// Documents that go into `message` but are not stored there; null: none.
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
+    /// The multi-document transaction that the command is a statement of; null: none.
+    Transactions::Ref transaction{};
     OperationStats stats{};
     query::OperationLimits* limits = nullptr;  // null: for commands that end within microseconds
     sync::BackgroundThreads::Stay* stay = nullptr;  // null: it cannot leave its executor
     uint64_t startNanos = 0;                        // on platform::monotonicNanos()
     bool hasOpenCursor = false;                     // the reply names a cursor that has more
-    bool hasTriedToWrite = false;  // so a failed command reports an unmet write concern too
-    bool hasErrorLabels = false;   // errorInfo has the error's labels, or it is to have none
-    bool isExhaust = false;        // this reply announces another one without a request
-    bool endsSession = false;      // close the connection instead of replying
-    bool hasAskedAccess = false;   // see access/authorize.h
-    bool runsScripts = false;      // runs on a thread for JavaScript
-    bool mayTakeLong = false;      // for a single document; runs on a background thread
-    bool changesUsers = false;     // cached users may be outdated afterwards
-    bool mayBorrow = false;        // the reply need not be in one piece
+    bool hasTriedToWrite = false;    // so a failed command reports an unmet write concern too
+    bool hasErrorLabels = false;     // errorInfo has the error's labels, or it is to have none
+    bool isExhaust = false;          // this reply announces another one without a request
+    bool endsSession = false;        // close the connection instead of replying
+    bool hasAskedAccess = false;     // see access/authorize.h
+    bool runsScripts = false;        // runs on a thread for JavaScript
+    bool mayTakeLong = false;        // for a single document; runs on a background thread
+    bool changesUsers = false;       // cached users may be outdated afterwards
+    bool mayBorrow = false;          // the reply need not be in one piece
+    bool abortsTransaction = false;  // a write failed, which the reply shows as one of its results
 
     bson::Document body() const { return index.body(); }
     size_t borrowedBytes() const { return borrowed == nullptr ? 0 : borrowed->bytes(); }
@@ -71,6 +74,11 @@ struct Invocation {
     std::string ns(std::string_view collection) const {
         return generic.db + "." + std::string(collection);
     }
+    /// What the command reads and writes in.
+    query::WorkUnit unit() const { return {services.store, transaction.get()}; }
+    /// The collection as the command sees it; null if there is none. An error only in a
+    /// transaction: see query::Transaction::find().
+    StatusOr<catalog::CollectionRef> find(std::string_view db, std::string_view collection) const;
     /// The documents of a kind-1 section or of the array in the body.
     StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;
 };

@@ -68,7 +68,10 @@ void Services::parametersChanged() {
 
 void Services::expireSessions() {
     const int64_t timeoutMs = int64_t{sessionTimeoutMinutes()} * 60'000;
-    cursors.killSessions(sessions.expire(platform::wallMillis() - timeoutMs));
+    const std::unordered_set<std::string> expired =
+        sessions.expire(platform::wallMillis() - timeoutMs);
+    cursors.killSessions(expired);
+    transactions.forget(expired);
 }
 
 void OpCounters::add(OpKind kind, uint64_t count) {

@@ -15,6 +15,7 @@
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/wakeable_sleep.h"
 #include "freshet/command/run/write_block.h"
+#include "freshet/command/txn/transactions.h"
 #include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
 #include "freshet/sync/atomic.h"
@@ -58,6 +59,7 @@ struct Services {
     query::SpillSpace spill;  // outlives the cursors
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     sync::BackgroundThreads background;
+    Transactions transactions;
     CursorRegistry cursors{memory};
     Users users;
     LogicalSessions sessions{LogicalSessions::maxFor(memory == nullptr ? 0 : memory->bytesMax())};

@@ -28,6 +28,7 @@ CommandTable mergeUsersCommands();
 CommandTable userInfoCommands();
 CommandTable parameterCommands();
 CommandTable sessionCommands();
+CommandTable transactionCommands();
 CommandTable statusCommands();
 CommandTable serverCommands();
 CommandTable validateCommands();
