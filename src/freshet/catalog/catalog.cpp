@@ -261,6 +261,22 @@ StatusOr<std::shared_ptr<Collection>> Catalog::makePending(const std::string& db
     return made;
 }
 
+StatusOr<std::shared_ptr<Collection>> Catalog::addPendingIndexes(
+    const Collection& pending, const std::vector<IndexRequest>& requests, IndexCounts* counts) {
+    dcheck(pending.state->isPending);
+    auto next = std::make_shared<Collection>(pending);
+    std::vector<std::shared_ptr<Index>> created;
+    const Status status = addIndexes(impl_->core, requests, next.get(), &created, counts);
+    if (!status.isOk()) {
+        for (const auto& index : created) {
+            impl_->core.store.dropTree(index->treeId);
+        }
+        return status;
+    }
+    makeCurrent(next, 0);
+    return next;
+}
+
 void Catalog::dropPending(const Collection& collection) {
     dropTrees(impl_->core.store, collection);
 }

@@ -211,6 +211,10 @@ public:
     StatusOr<std::shared_ptr<Collection>> makePending(const std::string& db,
                                                       const std::string& collection,
                                                       const bson::OwnedDocument& options);
+    /// The same collection with more indexes, a new description. REQUIRES: pending, and without
+    /// documents. Errors as createIndexes().
+    StatusOr<std::shared_ptr<Collection>> addPendingIndexes(
+        const Collection& pending, const std::vector<IndexRequest>& requests, IndexCounts* counts);
     void dropPending(const Collection& collection);
     /// Commits the transaction and publishes what it created. It waits for no other transaction,
     /// and for definition changes only. kConflict: a definition has changed, or another collection
@@ -224,6 +228,9 @@ private:
     explicit Catalog(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
+
+/// Whether the collection has all the indexes; an error if one of them conflicts with another one.
+StatusOr<bool> haveIndexes(const Collection& collection, const std::vector<IndexRequest>& requests);
 
 bool isDatabaseName(std::string_view db);
 /// kInvalid (kInvalidNamespace) unless both are legal names.

@@ -36,6 +36,13 @@ public:
     Status create(const std::string& db,
                   const std::string& collection,
                   const bson::OwnedDocument& options);
+    /// Creates indexes in this transaction, and the collection if it is missing. Only a collection
+    /// that the transaction has created, and that has no documents, can get new ones:
+    /// kOperationNotSupportedInTransaction.
+    Status createIndexes(const std::string& db,
+                         const std::string& collection,
+                         const std::vector<catalog::IndexRequest>& requests,
+                         catalog::IndexCounts* counts);
     /// Whether this transaction has created the collection.
     bool hasCreated(const catalog::Collection& collection) const;
     /// A document of the collection has been, or is about to be, written with this description.

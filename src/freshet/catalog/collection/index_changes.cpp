@@ -36,6 +36,16 @@ protected:
     std::shared_ptr<Collection> next_;  // the new description
 };
 
+/// The specs of the requested indexes that the collection lacks.
+StatusOr<std::vector<bson::OwnedDocument>> missingIndexes(
+    const Collection& collection, const std::vector<IndexRequest>& requests) {
+    std::vector<bson::OwnedDocument> present;
+    for (const auto& index : collection.indexes) {
+        present.push_back(index->spec);
+    }
+    return resolveIndexRequests(collection.ns(), present, requests);
+}
+
 class CreateIndexes final : public IndexChange {
 public:
     CreateIndexes(CatalogCore& core,
@@ -50,42 +60,20 @@ public:
 private:
     Status prepare() override {
         FRESHET_RETURN_IF_ERROR(checkNames(db_, name_));
-        CollectionRef existing = core_.find(db_, name_);
+        const CollectionRef existing = core_.find(db_, name_);
         createsCollection_ = existing == nullptr;
-        std::vector<bson::OwnedDocument> present;
         if (createsCollection_) {
             FRESHET_RETURN_IF_ERROR(checkWritable(db_, name_));
-            present.push_back(idIndexSpec());
-        } else {
-            for (const auto& index : existing->indexes) {
-                present.push_back(index->spec);
-            }
-        }
-        FRESHET_ASSIGN_OR_RETURN(auto specs,
-                                 resolveIndexRequests(db_ + "." + name_, present, requests_));
-        *counts_ = {static_cast<int>(present.size()),
-                    static_cast<int>(present.size() + specs.size()),
-                    createsCollection_};
-        if (specs.empty() && !createsCollection_) {
-            nothingToDo_ = true;
-            return Status::ok();
-        }
-        return describe(existing, specs);
-    }
-
-    Status describe(const CollectionRef& existing, const std::vector<bson::OwnedDocument>& specs) {
-        if (createsCollection_) {
             FRESHET_ASSIGN_OR_RETURN(next_,
                                      makeEmptyCollection(core_, db_, name_, bson::OwnedDocument()));
         } else {
             next_ = std::make_shared<Collection>(*existing);
-            gated_.push_back(existing);
         }
-        for (const bson::OwnedDocument& spec : specs) {
-            IndexRecord record{core_.store.newTreeId(), false, spec};
-            FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(core_.store, core_.compiler, record));
-            next_->indexes.push_back(index);
-            created_.push_back(std::move(index));
+        FRESHET_RETURN_IF_ERROR(addIndexes(core_, requests_, next_.get(), &created_, counts_));
+        counts_->createdCollection = createsCollection_;
+        nothingToDo_ = created_.empty() && !createsCollection_;
+        if (!createsCollection_) {
+            gated_.push_back(existing);
         }
         return Status::ok();
     }
@@ -190,6 +178,29 @@ private:
 };
 
 }  // namespace
+
+Status addIndexes(CatalogCore& core,
+                  const std::vector<IndexRequest>& requests,
+                  Collection* collection,
+                  std::vector<std::shared_ptr<Index>>* created,
+                  IndexCounts* counts) {
+    const auto before = static_cast<int>(collection->indexes.size());
+    FRESHET_ASSIGN_OR_RETURN(auto specs, missingIndexes(*collection, requests));
+    for (const bson::OwnedDocument& spec : specs) {
+        const IndexRecord record{core.store.newTreeId(), false, spec};
+        FRESHET_ASSIGN_OR_RETURN(auto index, makeIndex(core.store, core.compiler, record));
+        collection->indexes.push_back(index);
+        created->push_back(std::move(index));
+    }
+    *counts = {before, static_cast<int>(collection->indexes.size()), false};
+    return Status::ok();
+}
+
+StatusOr<bool> haveIndexes(const Collection& collection,
+                           const std::vector<IndexRequest>& requests) {
+    FRESHET_ASSIGN_OR_RETURN(const auto missing, missingIndexes(collection, requests));
+    return missing.empty();
+}
 
 std::unique_ptr<Change> makeCreateIndexes(CatalogCore& core,
                                           std::string db,

@@ -12,6 +12,14 @@ StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(CatalogCore& core,
                                                           const std::string& name,
                                                           const bson::OwnedDocument& options);
 
+/// Adds the requested indexes that the collection lacks, with trees of their own, to it and to
+/// *created; after an error, those made so far.
+Status addIndexes(CatalogCore& core,
+                  const std::vector<IndexRequest>& requests,
+                  Collection* collection,
+                  std::vector<std::shared_ptr<Index>>* created,
+                  IndexCounts* counts);
+
 /// Drops the trees of the records and of all indexes.
 void dropTrees(engine::Store& store, const Collection& collection);
 

@@ -57,6 +57,17 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     return bson::OwnedDocument(options.finish());
 }
 
+Status createInTransaction(Invocation& call,
+                           const std::string& collection,
+                           const bson::OwnedDocument& options) {
+    FRESHET_ASSIGN_OR_RETURN(const catalog::CollectionRef found,
+                             call.find(call.generic.db, collection));
+    return found == nullptr ? call.transaction->create(call.generic.db, collection, options)
+                            : Status(Code::kExists,
+                                     Reason::kNamespaceExists,
+                                     "Collection " + call.ns(collection) + " already exists.");
+}
+
 sync::Task<Status> runCreate(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
@@ -65,6 +76,9 @@ sync::Task<Status> runCreate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(options.status());
     FRESHET_CO_RETURN_IF_ERROR(
         checkValidatorPlace(call.generic.db, *collection, options->view().find("validator")));
+    if (call.transaction != nullptr) {
+        co_return createInTransaction(call, *collection, *options);
+    }
     std::unique_ptr<catalog::Change> change = call.services.catalog.createCollection(
         call.generic.db, *collection, std::move(*options), true);
     co_return co_await driveChange(call, *change);
@@ -137,6 +151,7 @@ CommandTable collectionCommands() {
             .handler = runCreate,
             .access = Access::onCollection(Action::kCreateCollection),
             .inApiVersion1 = true,
+            .inTransactions = InTransactions::kStatement,
         },
         {
             .name = "drop",

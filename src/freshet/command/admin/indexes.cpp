@@ -202,6 +202,18 @@ StatusOr<std::vector<catalog::IndexRequest>> parseIndexes(bson::Document body) {
     return requests;
 }
 
+sync::Task<Status> createIndexes(Invocation& call,
+                                 const std::string& collection,
+                                 std::vector<catalog::IndexRequest> requests,
+                                 catalog::IndexCounts* counts) {
+    if (call.transaction != nullptr) {
+        co_return call.transaction->createIndexes(call.generic.db, collection, requests, counts);
+    }
+    const std::unique_ptr<catalog::Change> change = call.services.catalog.createIndexes(
+        call.generic.db, collection, std::move(requests), counts);
+    co_return co_await driveChange(call, *change);
+}
+
 sync::Task<Status> runCreateIndexes(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
@@ -214,9 +226,7 @@ sync::Task<Status> runCreateIndexes(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(checkExpiryPlace(call.generic.db, *collection));
     }
     catalog::IndexCounts counts;
-    std::unique_ptr<catalog::Change> change = call.services.catalog.createIndexes(
-        call.generic.db, *collection, std::move(*requests), &counts);
-    Status status = co_await driveChange(call, *change);
+    Status status = co_await createIndexes(call, *collection, std::move(*requests), &counts);
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     call.reply.add("numIndexesBefore", static_cast<int32_t>(counts.before));
     call.reply.add("numIndexesAfter", static_cast<int32_t>(counts.after));
@@ -337,6 +347,7 @@ CommandTable indexCommands() {
             .handler = runCreateIndexes,
             .access = Access::onCollection(Action::kCreateIndex),
             .inApiVersion1 = true,
+            .inTransactions = InTransactions::kStatement,
         },
         {
             .name = "dropIndexes",

@@ -114,6 +114,22 @@ bool writesWith(bson::Document body) {
     return pipeline.isArray() && query::writesResult(pipeline.document());
 }
 
+/// A transaction's pipeline reads collections only, and writes none.
+Status checkStagesInTransaction(bson::Document pipeline) {
+    std::string_view refused;
+    if (const bson::Element serverStage = query::callersStage(pipeline)) {
+        refused = serverStage.name();
+    } else if (query::writesResult(pipeline)) {
+        refused = lastStage(pipeline).begin()->name();
+    }
+    return refused.empty()
+               ? Status::ok()
+               : invalid(
+                     Reason::kOperationNotSupportedInTransaction,
+                     "Operation not permitted in transaction :: caused by :: Aggregation stage " +
+                         std::string(refused) + " cannot run within a multi-document transaction");
+}
+
 sync::Task<Status> runAggregate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorizeExplained(call, call.command, call.body()));
     StatusOr<AggregateCommand> command = parseAggregate(call, call.body());
@@ -134,6 +150,9 @@ sync::Task<Status> runAggregate(Invocation& call) {
         command->request.collection = std::move(*found);
     }
     const bson::Element serverStage = query::callersStage(command->pipeline);
+    if (call.transaction != nullptr) {
+        FRESHET_CO_RETURN_IF_ERROR(checkStagesInTransaction(command->pipeline));
+    }
     if (serverStage && command->explains) {
         command->request.source.emplace();
     } else if (serverStage) {

@@ -40,6 +40,37 @@ Status Transaction::create(const std::string& db,
     return Status::ok();
 }
 
+Status Transaction::createIndexes(const std::string& db,
+                                  const std::string& collection,
+                                  const std::vector<catalog::IndexRequest>& requests,
+                                  catalog::IndexCounts* counts) {
+    FRESHET_ASSIGN_OR_RETURN(catalog::CollectionRef found, find(db, collection));
+    const bool isMissing = found == nullptr;
+    if (isMissing) {
+        FRESHET_RETURN_IF_ERROR(create(db, collection, {}));
+        FRESHET_ASSIGN_OR_RETURN(found, find(db, collection));
+    }
+    if (!hasCreated(*found)) {
+        FRESHET_ASSIGN_OR_RETURN(bool areThere, catalog::haveIndexes(*found, requests));
+        *counts = {static_cast<int>(found->indexes.size()),
+                   static_cast<int>(found->indexes.size())};
+        return areThere ? Status::ok()
+                        : invalid(Reason::kOperationNotSupportedInTransaction,
+                                  "Cannot create new indexes on existing collection " +
+                                      found->ns() + " in a multi-document transaction.");
+    }
+    // Relaxed: the transaction's own.
+    if (found->nextRecordId->load(sync::kRelaxed) != 1) {
+        return invalid(Reason::kOperationNotSupportedInTransaction,
+                       "Cannot create new indexes on non-empty collection " + found->ns() +
+                           " in a multi-document transaction.");
+    }
+    FRESHET_ASSIGN_OR_RETURN(auto next, catalog_.addPendingIndexes(*found, requests, counts));
+    counts->createdCollection = isMissing;
+    created_[found->ns()] = std::move(next);
+    return Status::ok();
+}
+
 bool Transaction::hasCreated(const catalog::Collection& collection) const {
     const auto made = created_.find(collection.ns());
     return made != created_.end() && made->second.get() == &collection;
