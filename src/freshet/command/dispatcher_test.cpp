@@ -55,20 +55,6 @@ TEST_F(DispatcherTest, TellsWhatACommandIsForInsteadOfRunningIt) {
     expectReply(R"({"count": "c"})", R"({"n": 1})");
 }
 
-TEST_F(DispatcherTest, RefusesTransactions) {
-    const std::string start = R"({"insert": "c", "documents": [{"a": 1}], )";
-    const std::string lsid =
-        R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==", "subType": "04"}}}, )";
-    expectReply(start + lsid + R"("txnNumber": {"$numberLong": "1"}, "startTransaction": true,
-                               "autocommit": false})",
-                R"({"code": 20, "codeName": "IllegalOperation"})");
-    expectReply(start + lsid + R"("txnNumber": 1})", R"({"code": 14})");
-    expectReply(start + R"("txnNumber": {"$numberLong": "1"}})", R"({"code": 72})");
-    expectReply(start + lsid + R"("autocommit": false})", R"({"code": 72})");
-    expectReply(start + lsid + R"("startTransaction": true})", R"({"code": 72})");
-    expectReply(R"({"count": "c"})", R"({"n": 0})");
-}
-
 TEST_F(DispatcherTest, ChecksConcerns) {
     expectReplies({
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 2}})",

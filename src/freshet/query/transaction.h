@@ -45,8 +45,11 @@ public:
                          catalog::IndexCounts* counts);
     /// Whether this transaction has created the collection.
     bool hasCreated(const catalog::Collection& collection) const;
-    /// A document of the collection has been, or is about to be, written with this description.
-    void noteWrite(const catalog::CollectionRef& collection);
+    /// A document of the collection has been written with this description. `bytes`: its size,
+    /// before and after together.
+    void noteWrite(const catalog::CollectionRef& collection, size_t bytes);
+    /// About how much memory it holds.
+    uint64_t heldBytes() const { return heldBytes_; }
     /// Whether anything was written or created.
     bool hasChanges() const { return !written_.empty() || !created_.empty(); }
 
@@ -60,11 +63,15 @@ public:
     void abort();
 
 private:
+    static constexpr uint64_t kEmptyBytes = 2048;
+    static constexpr uint64_t kWriteBytes = 512;  // of a document's write, with its index entries
+
     catalog::Catalog& catalog_;
     engine::Txn txn_;
     Status error_;
     std::map<const void*, catalog::CollectionRef> written_;  // by the collections' gates
     std::map<std::string, std::shared_ptr<catalog::Collection>> created_;  // by db.collection
+    uint64_t heldBytes_ = kEmptyBytes;
     bool isOver_ = false;
 };
 

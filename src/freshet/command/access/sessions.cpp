@@ -87,7 +87,7 @@ sync::Task<Status> runEndSessions(Invocation& call) {
     StatusOr<Names> sessions = sessionsOf(call);
     FRESHET_CO_RETURN_IF_ERROR(sessions.status());
     call.services.cursors.killSessions(*sessions);
-    call.services.transactions.forget(*sessions);
+    endCursorsOf(call.services, call.services.transactions.abortOf(*sessions));
     call.services.sessions.end(*sessions);
     co_return Status::ok();
 }

@@ -211,10 +211,6 @@ TEST_F(RetryableWriteTest, WhatCannotBeKnownIsRefused) {
         {numbered(R"({"find": "c"})", 1),
          R"({"code": 50768, "codeName": "NotARetryableWriteCommand"})"},
         {numbered(R"({"insert": "c", "documents": [{}]})", -1), R"({"code": 72})"},
-        {numbered(
-             R"({"insert": "c", "documents": [{}], "autocommit": false, "startTransaction": true})",
-             1),
-         R"({"code": 20})"},
         {numbered(R"({"insert": "c", "documents": [{}], "stmtIds": [1, 2]})", 1),
          R"({"code": 16})"},
         {numbered(R"({"insert": "c", "documents": [{}], "stmtId": 1, "stmtIds": [1]})", 1),

@@ -71,7 +71,9 @@ void Services::expireSessions() {
     const std::unordered_set<std::string> expired =
         sessions.expire(platform::wallMillis() - timeoutMs);
     cursors.killSessions(expired);
-    transactions.forget(expired);
+    transactions.abortOf(expired);
+    const uint64_t now = platform::monotonicNanos();
+    transactions.forget(now - std::min(now, static_cast<uint64_t>(timeoutMs) * 1'000'000));
 }
 
 void OpCounters::add(OpKind kind, uint64_t count) {

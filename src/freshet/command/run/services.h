@@ -59,7 +59,7 @@ struct Services {
     query::SpillSpace spill;  // outlives the cursors
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     sync::BackgroundThreads background;
-    Transactions transactions;
+    Transactions transactions{memory};
     CursorRegistry cursors{memory};
     Users users;
     LogicalSessions sessions{LogicalSessions::maxFor(memory == nullptr ? 0 : memory->bytesMax())};

@@ -2,6 +2,7 @@
 #include "freshet/command/txn/statement.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/access/authorize.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/retry/session_documents.h"
 #include "freshet/platform/clock.h"
@@ -48,7 +49,9 @@ sync::Task<Status> start(Invocation& call) {
     call.services.transactions.start(session,
                                      number,
                                      std::make_shared<query::Transaction>(call.services.catalog),
+                                     {holderOf(call), call.client.connectionId},
                                      platform::monotonicNanos());
+    endCursorsOf(call.services, call.services.transactions.giveBack(session));
     co_return Status::ok();
 }
 
@@ -83,8 +86,8 @@ public:
         call_.transaction = nullptr;
         if (aborts) {
             abortTransaction(call_.services, call_.generic.lsid);
-        } else if (!call_.services.transactions.giveBack(call_.generic.lsid)) {
-            call_.services.cursors.killTransaction(call_.generic.lsid, transaction_.get());
+        } else {
+            endCursorsOf(call_.services, call_.services.transactions.giveBack(call_.generic.lsid));
         }
     }
 

@@ -2,10 +2,20 @@
 #include "freshet/command/txn/transactions.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/platform/clock.h"
 
 #include <mutex>
 
 namespace freshet::command {
+namespace {
+
+void abortAll(const std::vector<Transactions::Aborted>& closed) {
+    for (const Transactions::Aborted& one : closed) {
+        one.transaction->abort();
+    }
+}
+
+}  // namespace
 
 Transactions::Known Transactions::known(const std::string& session) const {
     std::lock_guard<sync::Mutex> lock(mutex_);
@@ -13,17 +23,19 @@ Transactions::Known Transactions::known(const std::string& session) const {
     return at == entries_.end() ? Known() : at->second.known;
 }
 
-void Transactions::start(const std::string& session,
-                         int64_t number,
-                         Ref transaction,
-                         uint64_t nowNanos) {
+void Transactions::start(
+    const std::string& session, int64_t number, Ref transaction, Owner owner, uint64_t nowNanos) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     Entry& entry = entries_[session];
     invariant(entry.transaction == nullptr);
     entry = {};
     entry.known = {number, State::kInProgress, 0, nowNanos};
     entry.transaction = std::move(transaction);
+    entry.owner = std::move(owner);
+    entry.isTaken = true;
     ++counts_.started;
+    ++counts_.open;
+    ++counts_.inUse;
 }
 
 Transactions::Ref Transactions::take(const std::string& session) {
@@ -33,35 +45,81 @@ Transactions::Ref Transactions::take(const std::string& session) {
         return nullptr;
     }
     dcheck(!at->second.isTaken);
-    at->second.isTaken = true;
+    becomeBusy(at->second);
     return at->second.transaction;
 }
 
-bool Transactions::giveBack(const std::string& session) {
-    Ref doomed;
+void Transactions::becomeBusy(Entry& entry) {
+    shares_.remove(entry.share);
+    hold_.resize(shares_.bytes());
+    entry.isTaken = true;
+    ++counts_.inUse;
+}
+
+void Transactions::becomeIdle(const std::string& session, Entry& entry) {
+    entry.share = shares_.add(
+        entry.owner.holder, entry.owner.connectionId, entry.transaction->heldBytes(), session);
+    entry.isTaken = false;
+    --counts_.inUse;
+}
+
+std::vector<Transactions::Aborted> Transactions::giveBack(const std::string& session) {
+    std::vector<Aborted> aborted;
     {
         std::lock_guard<sync::Mutex> lock(mutex_);
         const auto at = entries_.find(session);
         if (at == entries_.end() || !at->second.isTaken) {
-            return true;  // ended meanwhile, by its own statement
+            return aborted;  // its own statement has ended it
         }
-        at->second.isTaken = false;
-        if (!at->second.isDoomed) {
-            return true;
+        if (at->second.isDoomed) {
+            aborted.push_back({session, close(at->second, State::kAborted)});
+        } else {
+            becomeIdle(session, at->second);
+            makeRoom(&aborted);
         }
-        doomed = close(at->second, State::kAborted);
     }
-    doomed->abort();
-    return false;
+    abortAll(aborted);
+    return aborted;
+}
+
+std::optional<Transactions::Shares::By> Transactions::lack() {
+    if (counts_.open > openMax_) {
+        return Shares::By::kCount;
+    }
+    if (shares_.bytes() > bytesMax_ || !hold_.tryResize(shares_.bytes())) {
+        return Shares::By::kBytes;
+    }
+    return std::nullopt;
+}
+
+void Transactions::makeRoom(std::vector<Aborted>* aborted) {
+    for (std::optional<Shares::By> what = lack(); what.has_value(); what = lack()) {
+        const std::string* const next = shares_.next(*what);
+        if (next == nullptr) {
+            hold_.resize(shares_.bytes());
+            return;
+        }
+        const std::string session = *next;
+        ++counts_.abortedForRoom;
+        aborted->push_back({session, close(entries_.find(session)->second, State::kAborted)});
+    }
 }
 
 Transactions::Ref Transactions::close(Entry& entry, State outcome) {
+    if (entry.transaction == nullptr) {
+        return nullptr;
+    }
+    if (entry.isTaken) {
+        --counts_.inUse;
+    } else {
+        shares_.remove(entry.share);
+    }
+    --counts_.open;
+    ++(outcome == State::kCommitted ? counts_.committed : counts_.aborted);
     entry.known.state = outcome;
+    entry.known.startNanos = platform::monotonicNanos();
     entry.isTaken = false;
     entry.isDoomed = false;
-    if (entry.transaction != nullptr) {
-        ++(outcome == State::kCommitted ? counts_.committed : counts_.aborted);
-    }
     return std::exchange(entry.transaction, nullptr);
 }
 
@@ -100,34 +158,27 @@ std::vector<Transactions::Aborted> Transactions::abortIf(
             }
         }
     }
-    for (const Aborted& one : aborted) {
-        one.transaction->abort();
-    }
+    abortAll(aborted);
     return aborted;
 }
 
-std::vector<Transactions::Aborted> Transactions::forget(
+std::vector<Transactions::Aborted> Transactions::abortOf(
     const std::unordered_set<std::string>& sessions) {
-    std::vector<Aborted> aborted = abortIf(
+    return abortIf(
         [&](const std::string& session, const Known&) { return sessions.contains(session); });
+}
+
+void Transactions::forget(uint64_t beforeNanos) {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    for (const std::string& session : sessions) {
-        const auto at = entries_.find(session);
-        if (at != entries_.end() && at->second.transaction == nullptr) {
-            entries_.erase(at);
-        }
-    }
-    return aborted;
+    std::erase_if(entries_, [&](const auto& named) {
+        const Entry& entry = named.second;
+        return entry.transaction == nullptr && entry.known.startNanos < beforeNanos;
+    });
 }
 
 Transactions::Counts Transactions::counts() const {
     std::lock_guard<sync::Mutex> lock(mutex_);
-    Counts counts = counts_;
-    for (const auto& [session, entry] : entries_) {
-        counts.open += entry.transaction != nullptr ? 1 : 0;
-        counts.inUse += entry.isTaken ? 1 : 0;
-    }
-    return counts;
+    return counts_;
 }
 
 }  // namespace freshet::command

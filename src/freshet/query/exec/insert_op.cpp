@@ -40,7 +40,7 @@ private:
             }
             case Step::kCommit: {
                 result_.matched = 1;
-                Status status = commit(result_);
+                Status status = commit(result_, document_.bytes().size());
                 done_ = status.isOk();
                 result_.matched = done_ ? 1 : 0;
                 return orAgain(std::move(status), Step::kCommit);

@@ -164,7 +164,7 @@ Status ModifyOp::commitOne() {
     if (!changed_.has_value()) {
         count(fate_, &changed_.emplace());
     }
-    Status status = commit(*changed_);
+    Status status = commit(*changed_, before_.size() + after_.bytes().size());
     if (mayTryAgain(status)) {
         return conflicted(Step::kRead);
     }
@@ -278,7 +278,7 @@ Status ModifyOp::insertSubstitute() {
     if (status.isOk()) {
         result_.upserted = true;
         result_.upsertedId = idOf(substitute_->view());
-        status = commit(result_);
+        status = commit(result_, substitute_->bytes().size());
         result_.upserted = status.isOk();
     }
     const bool isRace = !txn_.isShared() && status.reason() == Reason::kDuplicateKey &&

@@ -76,7 +76,8 @@ bool Transaction::hasCreated(const catalog::Collection& collection) const {
     return made != created_.end() && made->second.get() == &collection;
 }
 
-void Transaction::noteWrite(const catalog::CollectionRef& collection) {
+void Transaction::noteWrite(const catalog::CollectionRef& collection, size_t bytes) {
+    heldBytes_ += kWriteBytes + bytes;
     if (!hasCreated(*collection)) {
         // With the first description that was written with: if it changes, the commit fails.
         written_.emplace(collection->gate.get(), collection);

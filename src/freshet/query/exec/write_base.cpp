@@ -59,9 +59,9 @@ Status WriteBase::fromTxn(Status status) {
     return status;
 }
 
-Status WriteBase::commit(const WriteResult& result) {
+Status WriteBase::commit(const WriteResult& result, size_t bytes) {
     if (txn_.isShared()) {
-        unit_.transaction->noteWrite(collection_);
+        unit_.transaction->noteWrite(collection_, bytes);
         writer_.reset();
         pass_.release();
         return Status::ok();

@@ -45,9 +45,10 @@ protected:
     void startWriting();
     /// Passes on a status of txn_ or writer_; takes the token of a WouldBlock.
     Status fromTxn(Status status);
-    /// REQUIRES: something was written. `result` is what run() will report for it. In a transaction
-    /// of several statements the change is done with this call, and stays uncommitted.
-    Status commit(const WriteResult& result);
+    /// REQUIRES: something was written. `result` is what run() will report for it, `bytes` the size
+    /// of the documents that were written or removed. In a transaction of several statements the
+    /// change is done with this call, and stays uncommitted.
+    Status commit(const WriteResult& result, size_t bytes);
     /// Rolls back the document's transaction and leaves the gate. The next begin() sees the change
     /// that was in the way.
     void abandon();
