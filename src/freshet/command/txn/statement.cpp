@@ -96,8 +96,12 @@ private:
     const Transactions::Ref transaction_;
 };
 
-/// The text that applications know, whatever the conflict was about.
+/// The text that applications know, whatever the conflict was about. A cursor whose collection or
+/// index another client has dropped cannot go on in its snapshot.
 Status shownError(Status status) {
+    if (status.reason() == Reason::kQueryPlanKilled) {
+        return Status(Code::kConflict, Reason::kSnapshotUnavailable, std::string(status.text()));
+    }
     const bool isConflict =
         !status.isOk() && wireErrorOf(status).code == wireErrorOf(Reason::kWriteConflict).code;
     return isConflict ? writeConflict() : status;

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "freshet/command/run/fair_shares.h"
-#include "freshet/journal/journal.h"
 #include "freshet/query/transaction.h"
 #include "freshet/sync/memory_pool.h"
 #include "freshet/sync/mutex.h"
