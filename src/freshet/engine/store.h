@@ -3,10 +3,11 @@
 /// snapshot isolation. A transaction writes one commit record for all trees that it touches; the
 /// journal makes it durable. Design: docs/design/engine.md.
 ///
-/// Threads: any thread may use a Store. A Txn and its Cursors belong to the thread that made the
-/// Txn. Calls never block: after WouldBlock, wait for txn.token() and call again with the same
-/// arguments (the Txn remembers what was done). Between a WouldBlock and the next call the thread
-/// must be outside every slice.
+/// Threads: any thread may use a Store. One thread at a time uses a Txn with its Cursors; between
+/// two calls another thread may take over, if the last call happened before its first one. Threads
+/// may end while a Txn that they have used goes on. Calls never block: after WouldBlock, wait for
+/// txn.token() and call again with the same arguments (the Txn remembers what was done). Between a
+/// WouldBlock and the next call the thread must be outside every slice.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -76,7 +77,8 @@ struct StoreOptions {
     uint64_t snapshotMillisMax = 60'000;
     /// A transaction with OnConflict::kFail ends this long after its first write, so that none
     /// keeps others from its keys for ever (kTransactionEnded). It may take half a second more, or
-    /// a part of a checkpoint, and does not happen during a call of that transaction. 0: never.
+    /// a part of a checkpoint, and does not happen during a call that writes. 0: never.
+    /// Txn::endAfter() sets another limit.
     uint64_t transactionMillisMax = 60'000;
     /// The data file bypasses the operating system's cache, which would otherwise keep pages that
     /// memoryBytes does not allow and second copies of the others.
@@ -221,7 +223,7 @@ enum class Waits : uint8_t {
 /// it. Every call that reads, writes or commits may find that the snapshot was ended
 /// (StoreOptions::snapshotMillisMax): kConflict with Reason::kSnapshotTooOld; abort and run again.
 /// The same holds for kTransactionEnded, if the transaction had written much and was idle while
-/// memory was short, or was too old (StoreOptions::transactionMillisMax).
+/// memory was short, or was too old (StoreOptions::transactionMillisMax, endAfter()).
 class Txn {
 public:
     explicit Txn(Store& store,
@@ -248,6 +250,11 @@ public:
     Status insert(Tree& tree, ByteView key, ByteView value);
     /// kNotFound when there is no visible value. kConflict and WouldBlock as put.
     Status erase(Tree& tree, ByteView key);
+
+    /// The transaction ends so long after this call, as StoreOptions::transactionMillisMax says,
+    /// but also if it has only read. Replaces the limit that it had; 0: none. Holds until begin().
+    /// kLimit: as many transactions as possible have written or have a limit.
+    Status endAfter(uint64_t millis);
 
     /// All or nothing, at one point in time. WouldBlock: the journal is full; call again. After ok
     /// the change is visible to others; waitFor() says when it is durable. A Txn without writes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The limit on the age of transactions (StoreOptions::transactionMillisMax).
 #include "freshet/engine/txn/store_test_support.h"
+#include "freshet/platform/thread.h"
 
 namespace freshet::engine {
 namespace {
@@ -70,6 +71,52 @@ TEST_F(StoreAge, ReadersAndSingleOperationsDoNotEnd) {
     EXPECT_EQ(valueOf(operation, *tree_, "operation"), "x");
     EXPECT_TRUE(commitAndWait(operation).isOk());
     EXPECT_EQ(committed("operation"), "x");
+}
+
+TEST_F(StoreAge, AReaderWithALimitEnds) {
+    open(0);
+    engine::put(*store_, *tree_, "k", "old");
+    for (const OnConflict onConflict : {OnConflict::kFail, OnConflict::kWait}) {
+        Txn reader(*store_, onConflict);
+        ASSERT_TRUE(reader.endAfter(20).isOk());
+        EXPECT_FALSE(reader.hasWrites());
+        engine::put(*store_, *tree_, "k", "new");
+        Status status;
+        std::string value;
+        while (status.isOk()) {
+            status = waiting(reader, [&] { return reader.get(*tree_, "k", &value); });
+            EXPECT_EQ(value, "old") << "its own snapshot, until the end";
+            platform::yieldThread();
+        }
+        expectEnded(status);
+        Cursor cursor(reader, tree_);
+        expectEnded(waiting(reader, [&] { return cursor.first(); }));
+        expectEnded(commitAndWait(reader));
+
+        reader.begin();
+        EXPECT_EQ(valueOf(reader, *tree_, "k"), "new") << "the limit went with the transaction";
+        EXPECT_TRUE(commitAndWait(reader).isOk());
+        engine::put(*store_, *tree_, "k", "old");
+    }
+}
+
+TEST_F(StoreAge, ALimitReplacesTheStoresAndTheOneBefore) {
+    open(1);
+    Txn unlimited(*store_, OnConflict::kFail);
+    ASSERT_TRUE(unlimited.endAfter(1).isOk());
+    ASSERT_TRUE(unlimited.endAfter(0).isOk());
+    ASSERT_TRUE(put(unlimited, "mine", "x").isOk());
+    Txn later(*store_, OnConflict::kFail);
+    ASSERT_TRUE(put(later, "later", "x").isOk());
+    ASSERT_TRUE(later.endAfter(600'000).isOk());
+    // When this one has ended, they could have ended as well.
+    Txn sleeper(*store_, OnConflict::kFail);
+    ASSERT_TRUE(put(sleeper, "wanted", "sleeper").isOk());
+    engine::put(*store_, *tree_, "wanted", "writer");
+
+    EXPECT_TRUE(commitAndWait(unlimited).isOk());
+    EXPECT_TRUE(commitAndWait(later).isOk());
+    EXPECT_EQ(committed("mine") + committed("later"), "xx");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/open_values.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,18 +20,18 @@ namespace freshet::sync {
 
 class EpochDomain;
 
-/// A snapshot that outlives slices: while it is linked, minReadTs() <= ts, unless it has been ended
-/// (EpochDomain::hasEnded). Belongs to the participant (thread) that pinned it, which must also
-/// unpin it.
+/// A snapshot that outlives slices: while it is pinned, minReadTs() <= ts, unless it has been ended
+/// (EpochDomain::hasEnded). Any thread may read by it and unpin it, also when the thread that
+/// pinned it has ended; one thread at a time.
 struct SnapshotPin {
     uint64_t ts = 0;
-    SnapshotPin* prev = nullptr;
-    SnapshotPin* next = nullptr;
-    bool linked = false;
+    OpenValues::Place* place = nullptr;
+    bool isPinned() const { return place != nullptr; }
 };
 
 /// One thread's membership in a domain. Created on first use by EpochDomain::here(); ends with the
-/// thread, and its retired memory then passes to the domain. All methods: own thread only.
+/// thread, and its retired memory then passes to the domain. All methods but unpin(): own thread
+/// only.
 class Participant {
 public:
     /// REQUIRES inside a slice. Frees `object` by `free(object)` once no slice that could have seen
@@ -51,10 +52,10 @@ public:
     void noteWriting();
 
     bool inSlice() const;
-    /// REQUIRES inside a slice: pin->ts was read from the clock in this slice, or is pinned
-    /// already.
+    /// REQUIRES inside a slice: pin->ts was read from the clock in this slice.
     void pin(SnapshotPin* pin);
-    void unpin(SnapshotPin* pin);
+    /// Any thread. REQUIRES: pinned.
+    static void unpin(SnapshotPin* pin);
     /// 0-based, reused after a thread's end; below 65,536.
     uint16_t index() const;
     EpochDomain& domain() const;

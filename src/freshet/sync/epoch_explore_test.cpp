@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <ostream>
 
@@ -79,7 +80,7 @@ void oldestReaderModel(Model& model) {
         {
             Slice slice(state->domain);
             state->use(pin.ts);
-            slice.participant().unpin(&pin);
+            Participant::unpin(&pin);
         }
     });
     model.thread([state] {
@@ -142,6 +143,104 @@ TEST(EpochExplore, MutantsOfMinReadTsAreKilled) {
     }
 }
 
+// --- snapshots that another thread goes on with
+
+/// A reader pins a snapshot; another thread reads by it and unpins it, and then the first one pins
+/// a newer snapshot, in the same place. A folder frees what nobody reads by any more.
+void movedPinModel(Model& model) {
+    struct State : Shared {
+        SnapshotPin pin;
+        Atomic<SnapshotPin*> handed{nullptr};
+        Atomic<uint32_t>* seenByOld = new Atomic<uint32_t>{1};
+        bool isHanded = false;
+        bool isUnpinned = false;
+        bool isFreed = false;
+
+        ~State() {
+            if (!isFreed) {
+                delete seenByOld;
+            }
+        }
+    };
+    auto state = std::make_shared<State>();
+    model.name(&state->clock, "clock");
+    model.thread([state] {
+        state->joinQuietly();
+        {
+            Slice slice(state->domain);
+            state->pin.ts = state->clock.load(kAcquire);
+            slice.participant().pin(&state->pin);
+        }
+        state->handed.store(&state->pin, kRelease);
+        state->isHanded = true;
+        state->clock.store(6, kRelease);
+        waitUntil([state] { return state->isUnpinned; });
+        SnapshotPin newer;
+        {
+            Slice slice(state->domain);
+            newer.ts = state->clock.load(kAcquire);
+            slice.participant().pin(&newer);
+        }
+        Participant::unpin(&newer);
+    });
+    model.thread([state] {
+        waitUntil([state] { return state->isHanded; });
+        SnapshotPin* pin = state->handed.load(kAcquire);
+        if (pin == nullptr) {
+            pin = state->handed.load(kAcquire);  // the first load may have been stale
+        }
+        check(!state->isFreed, "E1: read by a snapshot below minReadTs");
+        state->seenByOld->load(kRelaxed);
+        Participant::unpin(pin);
+        state->isUnpinned = true;
+    });
+    model.thread([state] {
+        for (int i = 0; i < 2 && !state->isFreed; ++i) {
+            if (state->domain.minReadTs() > 5) {
+                state->isFreed = true;
+                delete state->seenByOld;
+            }
+        }
+    });
+}
+
+TEST(EpochExplore, APinMayBeGivenUpByAnotherThread) {
+    auto result = explore({.preemptions = 3, .staleLoads = 1}, movedPinModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    RecordProperty("executions", std::to_string(result.executions));
+}
+
+/// A thread pins a second snapshot while its first one is in use.
+void twoPinsModel(Model& model) {
+    auto state = std::make_shared<OldestReader>();
+    model.name(&state->clock, "clock");
+    model.thread([state] {
+        state->joinQuietly();
+        std::array<SnapshotPin, 2> pins;
+        for (SnapshotPin& pin : pins) {
+            Slice slice(state->domain);
+            pin.ts = state->clock.load(kAcquire);
+            slice.participant().pin(&pin);
+        }
+        state->use(pins[0].ts);
+        Participant::unpin(&pins[0]);
+        state->use(pins[1].ts);
+        Participant::unpin(&pins[1]);
+    });
+    model.thread([state] { state->clock.store(6, kRelease); });
+    model.thread([state] {
+        const uint64_t low = state->domain.minReadTs();
+        state->folded = std::max(state->folded, low);
+    });
+}
+
+TEST(EpochExplore, EachPinOfAThreadCounts) {
+    auto result = explore({.preemptions = 3}, twoPinsModel);
+    EXPECT_TRUE(result.passed() && result.complete) << result.report;
+    auto taken = exploreMutant(Mutant::kPlaceTaken, {.preemptions = 3}, twoPinsModel);
+    EXPECT_EQ(taken.failure, "check failed: E1: snapshot below minReadTs") << taken.report;
+}
+
 // --- snapshots that are ended
 
 /// A reader pins a snapshot and continues to read by it in a later slice, unless hasEnded() says
@@ -175,7 +274,7 @@ void endedSnapshotModel(Model& model) {
         }
         Uninterrupted scope;
         Slice slice(state->domain);
-        slice.participant().unpin(&pin);
+        Participant::unpin(&pin);
     });
     model.thread([state] {
         state->joinQuietly();
@@ -269,6 +368,14 @@ ExploreOptions randomly(unsigned staleLoads) {
 TEST(EpochExplore, NothingIsFreedWhileVisibleWithStaleLoads) {
     auto result = explore(randomly(3), reclaimingModel);
     EXPECT_TRUE(result.passed()) << result.report;
+}
+
+TEST(EpochExplore, MutantsOfMovedPinsAreKilled) {
+    for (Mutant mutant : {Mutant::kCloseRelaxed, Mutant::kFindRelaxed}) {
+        auto result = exploreMutant(mutant, {.preemptions = 3, .staleLoads = 1}, movedPinModel);
+        EXPECT_TRUE(freedTooEarly(result)) << ::testing::PrintToString(mutant) << "\n"
+                                           << result.report;
+    }
 }
 
 class ReclamationMutant : public ::testing::TestWithParam<Mutant> {};

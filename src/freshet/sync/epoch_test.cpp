@@ -87,22 +87,22 @@ TEST_F(Epochs, PinsHoldBackMinReadTsUntilTheLastIsGone) {
     {
         Slice slice(me);
         me.pin(&a);
+        me.pin(&copyOfA);
     }
     clock_.store(30, kRelease);
     {
         Slice slice(me);
         me.pin(&b);
-        me.pin(&copyOfA);
     }
     clock_.store(40, kRelease);
     EXPECT_EQ(domain_->minReadTs(), 10u);
-    me.unpin(&a);
+    Participant::unpin(&a);
     EXPECT_EQ(domain_->minReadTs(), 10u);
-    me.unpin(&copyOfA);
+    Participant::unpin(&copyOfA);
     EXPECT_EQ(domain_->minReadTs(), 30u);
-    me.unpin(&b);
+    Participant::unpin(&b);
     EXPECT_EQ(domain_->minReadTs(), 40u);
-    EXPECT_FALSE(a.linked || b.linked || copyOfA.linked);
+    EXPECT_FALSE(a.isPinned() || b.isPinned() || copyOfA.isPinned());
 }
 
 TEST_F(Epochs, EndedPinsHoldNothingBackOnceEverySliceHasSeenThem) {
@@ -143,11 +143,11 @@ TEST_F(Epochs, EndedPinsHoldNothingBackOnceEverySliceHasSeenThem) {
     EXPECT_TRUE(domain_->endSnapshotsBelow(15));
     EXPECT_EQ(domain_->minReadTs(), 15u);
     EXPECT_TRUE(domain_->endSnapshotsBelow(5)) << "has been for long";
-    domain_->here().unpin(&old);
+    Participant::unpin(&old);
     EXPECT_EQ(domain_->minReadTs(), 20u);
     EXPECT_TRUE(domain_->endSnapshotsBelow(25));
     EXPECT_EQ(domain_->minReadTs(), 25u);
-    domain_->here().unpin(&young);
+    Participant::unpin(&young);
     EXPECT_EQ(domain_->minReadTs(), 30u);
 }
 
@@ -259,7 +259,7 @@ TEST_F(Epochs, NoReaderMissesTheVersionOfItsSnapshot) {
                 platform::yieldThread();
                 ASSERT_GE(pin.ts, folded.load(kAcquire));
                 Slice slice(me);
-                me.unpin(&pin);
+                Participant::unpin(&pin);
             }
         });
     }

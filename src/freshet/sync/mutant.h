@@ -23,6 +23,9 @@ enum class Mutant : uint8_t {
     kPassAtOnce,           // ended pins are passed while slices may not know of it
     kPassOneEarly,         // one epoch later instead of two
     kNoEndFence,           // ending snapshots has no store-load fence
+    kPlaceTaken,           // a number is opened in a place that still holds another one
+    kCloseRelaxed,         // closing a number does not publish what was done while it was open
+    kFindRelaxed,          // opening one does not pass that on
     kNoHoldFence,          // holding an object has no store-load fence
     kNoScanFence,          // nor has the scan of what others hold
     kDropRelaxed,          // dropping an object does not publish that it is no longer used

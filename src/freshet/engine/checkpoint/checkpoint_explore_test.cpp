@@ -161,7 +161,7 @@ TEST(CommitLow, CoversLateCommitters) {
 TEST(CommitLow, MistakesAreFound) {
     expectFound(Mutant::kTailAfterFloors, writerAgainstScan(true, false), {.preemptions = 3});
     expectFound(Mutant::kFloorEndsEarly, delayedCommitters());
-    expectFound(Mutant::kFloorOfYoungest, twoOpenCommits(false));
+    expectFound(sync::Mutant::kPlaceTaken, twoOpenCommits(false));
 }
 
 /// A leaf splits, by a writer or when a checkpoint folds it, and one of its keys changes, while

@@ -206,20 +206,19 @@ bool CheckpointService::endLargestWriter(uint64_t nowNanos) {
 
 void CheckpointService::endOldWriters() {
     const uint64_t now = platform::monotonicNanos();
-    const uint64_t age = core_.transactionMillisMax * kNanosPerMilli;
-    if (age == 0 || age >= now || now - lastOldWritersNanos_ < kBetweenOldNanos) {
+    if (now - lastOldWritersNanos_ < kBetweenOldNanos) {
         return;
     }
     lastOldWritersNanos_ = now;
     uint64_t ended = 0;
-    while (endWritesBegunBefore(core_, now - age)) {
+    while (endWritesDueBefore(core_, now)) {
         ++ended;
     }
     if (ended != 0) {
         telemetry::logWarning("engine",
                               std::to_string(ended) +
-                                  " transactions were ended that had been open for more than " +
-                                  std::to_string(core_.transactionMillisMax) + " ms");
+                                  " transactions were ended that had been open for longer than "
+                                  "their time limit");
     }
 }
 

@@ -98,7 +98,8 @@ private:
     /// False: there are none.
     bool endOldSnapshots(uint64_t nowNanos);
     bool endLargestWriter(uint64_t nowNanos);
-    /// Ends those that had to end by now (StoreOptions::transactionMillisMax). REQUIRES: running_.
+    /// Ends those that had to end by now (StoreOptions::transactionMillisMax, Txn::endAfter()).
+    /// REQUIRES: running_.
     void endOldWriters();
     MemoryBudget::Round resultOfRound(const Status& status);
     /// Whether all that was evicted last is freed. Takes running_.

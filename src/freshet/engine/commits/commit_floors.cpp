@@ -49,41 +49,26 @@ CommitFloors::Cell& CommitFloors::cellOf(uint16_t participant) {
 
 void CommitFloors::begin(uint16_t participant, OpenCommit* commit, uint64_t floor) {
     Cell& cell = cellOf(participant);
-    commit->floor = floor;
-    commit->later = nullptr;
-    commit->earlier = cell.last;
-    (cell.last != nullptr ? cell.last->later : cell.first) = commit;
-    cell.last = commit;
-    if (mutated(Mutant::kNoFloor)) {
-        return;
-    }
-    // The tail only rises, so the oldest commit has the lowest floor.
-    if (cell.first == commit || mutated(Mutant::kFloorOfYoungest)) {
-        // [floor.set] release: before the append, whose own release carries it to any thread that
-        // sees the append in the tail; pairs with [floor.read].
-        cell.floor.store(floor, kRelease);
-    }
+    // [open.set] comes before the append, whose own release carries the floor to any thread that
+    // sees the append in the tail.
+    commit->floor = cell.floors.open(mutated(Mutant::kNoFloor) ? UINT64_MAX - 1 : floor);
 }
 
-void CommitFloors::end(uint16_t participant, OpenCommit* commit) {
-    Cell& cell = cellOf(participant);
-    (commit->earlier != nullptr ? commit->earlier->later : cell.first) = commit->later;
-    (commit->later != nullptr ? commit->later->earlier : cell.last) = commit->earlier;
-    // [floor.withdraw] release: pairs with [floor.read]: a thread that misses the floor sees the
-    // commit complete.
-    cell.floor.store(cell.first != nullptr ? cell.first->floor : kNone, kRelease);
+void CommitFloors::end(OpenCommit* commit) {
+    // A thread that misses the floor sees the commit complete (INV-sync-6).
+    sync::OpenValues::close(commit->floor);
+    commit->floor = nullptr;
 }
 
 uint64_t CommitFloors::lowest() const {
-    uint64_t low = kNone;
+    uint64_t low = sync::OpenValues::kNone;
     // [floor.count.look] acquire: pairs with [floor.count].
     const uint32_t count = chunkCount_.load(kAcquire);
     for (uint32_t i = 0; i < count; ++i) {
         // [floor.chunk.look] acquire: pairs with [floor.chunk].
         const Chunk* chunk = chunks_[i].load(kAcquire);
         for (uint32_t c = 0; chunk != nullptr && c < kCellsPerChunk; ++c) {
-            // [floor.read] acquire: pairs with [floor.set] and [floor.withdraw].
-            low = std::min(low, chunk->cells[c].floor.load(kAcquire));
+            low = std::min(low, chunk->cells[c].floors.lowest());
         }
     }
     return low;

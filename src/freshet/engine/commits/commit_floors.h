@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lower bounds on the LSNs of commits under way: for each participant a floor, which is a lower
-/// bound on the LSNs of all commits that it has begun and not completed. Together with the
-/// journal's tail the floors give commitLow(), on which every mark and the redo position rest
-/// (docs/design/engine.md, "Marks and the redo position").
+/// Lower bounds on the LSNs of commits under way: each commit has a floor from before its append
+/// until it is complete. Together with the journal's tail the floors give commitLow(), on which
+/// every mark and the redo position rest (docs/design/engine.md, "Marks and the redo position").
 ///
 ///   INV-engine-12  a commit that is not complete when commitLow() is called has, or will have, an
 ///                  LSN >= the result. If the load of the tail saw its append, that load
@@ -12,6 +11,7 @@
 
 #include "freshet/engine/variants/mutant.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/open_values.h"
 
 #include <algorithm>
 #include <array>
@@ -21,9 +21,7 @@ namespace freshet::engine {
 
 /// A commit between the start of its append and its completion.
 struct OpenCommit {
-    uint64_t floor = 0;
-    OpenCommit* earlier = nullptr;
-    OpenCommit* later = nullptr;
+    sync::OpenValues::Place* floor = nullptr;
 };
 
 class CommitFloors {
@@ -33,11 +31,11 @@ public:
     CommitFloors(const CommitFloors&) = delete;
     CommitFloors& operator=(const CommitFloors&) = delete;
 
-    /// REQUIRES of both: the caller is the participant with that index. `floor`: the journal's
-    /// tail, read just now, before the commit's append. `commit` must not move or end before end().
+    /// REQUIRES: the caller is the participant with that index. `floor`: the journal's tail, read
+    /// just now, before the commit's append.
     void begin(uint16_t participant, OpenCommit* commit, uint64_t floor);
-    /// The commit is complete, or never will be.
-    void end(uint16_t participant, OpenCommit* commit);
+    /// The commit is complete, or never will be. Any thread.
+    static void end(OpenCommit* commit);
 
     /// `tail()` reads the journal's tail with acquire or stronger. Never 0.
     template <typename Tail>
@@ -51,7 +49,6 @@ public:
     }
 
 private:
-    static constexpr uint64_t kNone = UINT64_MAX;
 #ifdef FRESHET_EXPLORE
     // Each atomic costs the explorer time.
     static constexpr uint32_t kCellsMax = 4;
@@ -61,14 +58,11 @@ private:
     static constexpr uint32_t kCellsPerChunk = 64;
 #endif
 
-    /// A participant's floor: the lowest floor of its open commits, kNone if it has none. Written
-    /// by:
-    /// its participant. Read by: callers of commitLow().
-    ///   RECLAIM  cells live as long as the table; a participant's successor finds the lists empty
+    /// The floors of the commits that a participant has begun. Written by: the participant, and
+    /// threads that complete such a commit. Read by: callers of commitLow().
+    ///   RECLAIM  cells live as long as the table; a participant's successor takes its cell over
     struct alignas(sync::kLineBytes) Cell {
-        sync::Atomic<uint64_t> floor{kNone};
-        OpenCommit* first = nullptr;  // the participant's own: its open commits in order of begin()
-        OpenCommit* last = nullptr;
+        sync::OpenValues floors;
     };
     struct Chunk {
         std::array<Cell, kCellsPerChunk> cells;

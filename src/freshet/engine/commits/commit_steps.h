@@ -21,15 +21,15 @@ public:
     /// After the append; returns the commit's timestamp.
     uint64_t complete(uint64_t stamp) {
         if (mutated(Mutant::kFloorEndsEarly)) {
-            floors_.end(participant_, &open_);
+            CommitFloors::end(&open_);
             return table_.claim(stamp);
         }
         const uint64_t ts = table_.claim(stamp);
-        floors_.end(participant_, &open_);
+        CommitFloors::end(&open_);
         return ts;
     }
     /// The append failed.
-    void giveUp() { floors_.end(participant_, &open_); }
+    void giveUp() { CommitFloors::end(&open_); }
     uint16_t participant() const { return participant_; }
 
 private:

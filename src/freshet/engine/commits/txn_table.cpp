@@ -72,7 +72,7 @@ struct alignas(sync::kLineBytes) TxnTable::Entry {
     /// one to end; they only guide that choice.
     sync::Atomic<uint64_t> suspendedBytes{0};
     sync::Atomic<uint64_t> suspendedNanos{0};
-    sync::Atomic<uint64_t> begunNanos{0};
+    sync::Atomic<uint64_t> endNanos{0};
     SuspendedWrites* suspended = nullptr;  // belongs to the thread that took the word
     /// The snapshot of an owner whose writes others may end; kNotKept: its pin keeps it. Written
     /// by: the owner, once; the thread that closes the entry. Read by: oldestKept().
@@ -253,7 +253,7 @@ void TxnTable::suspend(uint64_t stamp, SuspendedWrites* writes, const Suspended&
     // [laid.set] relaxed: see Entry::suspendedBytes.
     entry.suspendedBytes.store(info.bytes, kRelaxed);
     entry.suspendedNanos.store(info.nanos, kRelaxed);
-    entry.begunNanos.store(info.begunNanos, kRelaxed);
+    entry.endNanos.store(info.endNanos, kRelaxed);
     // [entry.lay] release: pairs with [entry.end]: the ending thread finds the writes whole; and
     // with [entry.resolve], as [entry.committing].
     entry.word.store(makeWord(Phase::kSuspended, stampGen(stamp)),
@@ -350,11 +350,11 @@ TxnTable::Ended TxnTable::endLargest(uint64_t suspendedBeforeNanos, uint64_t tog
     return together < togetherMin ? Ended{} : end(largest);
 }
 
-TxnTable::Ended TxnTable::endBegunBefore(uint64_t nanos) {
+TxnTable::Ended TxnTable::endDueBefore(uint64_t nanos) {
     SuspendedEntry found;
     forEachSuspended([&](const Entry& entry, const SuspendedEntry& candidate) {
-        const uint64_t begun = entry.begunNanos.load(kRelaxed);  // [laid.look]
-        if (begun != 0 && begun < nanos) {
+        const uint64_t due = entry.endNanos.load(kRelaxed);  // [laid.look]
+        if (due != 0 && due < nanos) {
             found = candidate;
         }
     });

@@ -63,8 +63,8 @@ public:
     /// What other threads may know of a suspended write set.
     struct Suspended {
         uint64_t bytes = 0;
-        uint64_t nanos = 0;       // when it was suspended
-        uint64_t begunNanos = 0;  // when it began, if it has a time limit; else 0
+        uint64_t nanos = 0;     // when it was suspended
+        uint64_t endNanos = 0;  // when it must end; 0: it has no time limit
     };
     /// Leaves the owner's writes where another thread may end them. REQUIRES: no setCommitting.
     /// Until resume() the owner does not touch `writes`.
@@ -89,8 +89,8 @@ public:
         uint64_t stamp = 0;
     };
     Ended endLargest(uint64_t suspendedBeforeNanos, uint64_t togetherMin);
-    /// The same for one that has a time limit and began before `nanos`.
-    Ended endBegunBefore(uint64_t nanos);
+    /// The same for one whose time limit was before `nanos`.
+    Ended endDueBefore(uint64_t nanos);
     /// From here on the owner will either claim() or setAborted().
     void setCommitting(uint64_t stamp);
     /// REQUIRES setCommitting. The commit takes effect inside; returns its timestamp. The owner

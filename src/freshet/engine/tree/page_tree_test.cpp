@@ -94,7 +94,7 @@ private:
             sync::Slice slice(core_.epochs);
             log_.reads.push_back({key, pin.ts, get(key, pin.ts)});
         }
-        core_.epochs.here().unpin(&pin);
+        sync::Participant::unpin(&pin);
     }
     void scan(Direction direction) {
         sync::Slice slice(core_.epochs);

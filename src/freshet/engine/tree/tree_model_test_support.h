@@ -129,12 +129,14 @@ inline std::string keysIn(PageTree& tree, ModelEnv* env, Direction direction) {
 
 using Setup = std::function<void(testing::Model&)>;
 
-inline testing::ExploreResult run(Mutant mutant,
-                                  const Setup& setup,
-                                  const testing::ExploreOptions& options) {
-    activeMutant<Mutant> = mutant;
+/// `AMutant`: the Mutant of this room or of `sync`.
+template <typename AMutant>
+testing::ExploreResult run(AMutant mutant,
+                           const Setup& setup,
+                           const testing::ExploreOptions& options) {
+    activeMutant<AMutant> = mutant;
     testing::ExploreResult result = testing::explore(options, setup);
-    activeMutant<Mutant> = Mutant::kNone;
+    activeMutant<AMutant> = AMutant::kNone;
     return result;
 }
 
@@ -150,9 +152,10 @@ inline void expectHolds(const Setup& setup, testing::ExploreOptions options = {.
               << " steps\n";
 }
 
-inline void expectFound(Mutant mutant,
-                        const Setup& setup,
-                        testing::ExploreOptions options = {.preemptions = 2}) {
+template <typename AMutant>
+void expectFound(AMutant mutant,
+                 const Setup& setup,
+                 testing::ExploreOptions options = {.preemptions = 2}) {
     const testing::ExploreResult result = run(mutant, setup, options);
     EXPECT_FALSE(result.passed()) << "survived " << result.executions << " executions";
     std::cout << result.failure << " after " << result.executions << " executions\n";

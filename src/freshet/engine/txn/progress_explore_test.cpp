@@ -110,7 +110,7 @@ public:
         EXPECT_TRUE(table.resume(stamp));
         table.suspend(stamp, &writes, {1, 0, 1});
         EXPECT_TRUE(table.isOpen(stamp));
-        EXPECT_EQ(table.endBegunBefore(1).writes, nullptr);
+        EXPECT_EQ(table.endDueBefore(1).writes, nullptr);
         EXPECT_EQ(table.endLargest(1, 0).writes, &writes);
         settle(table, stamp, {&result.version, 1}, kStampAborted);
     }
@@ -168,7 +168,7 @@ public:
         constexpr uint16_t kUnused = 3;
         OpenCommit commit;
         core_->floors.begin(kUnused, &commit, kNoJournalLsn);
-        core_->floors.end(kUnused, &commit);
+        CommitFloors::end(&commit);
     }
     void readAtPinnedSnapshot(const std::string& key, const std::string& expected) {
         sync::SnapshotPin pin;
@@ -182,7 +182,7 @@ public:
             const std::optional<ValueRef> value = pages().get(key, {pin.ts, 0});
             EXPECT_TRUE(value && value->bytes == expected);
         }
-        core_->epochs.here().unpin(&pin);
+        sync::Participant::unpin(&pin);
     }
     /// All parts of a checkpoint that touch pages in memory.
     void checkpoint() {

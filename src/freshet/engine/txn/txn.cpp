@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace freshet::engine {
+namespace {
+
+uint64_t nanosIn(uint64_t millis) {
+    constexpr uint64_t kNanosPerMilli = 1'000'000;
+    return platform::coarseNanos() + millis * kNanosPerMilli;
+}
+
+}  // namespace
 
 Txn::Txn(Store& store, OnConflict onConflict, Waits waits)
     : impl_(std::make_unique<Impl>(store.core_, onConflict, waits)) {
@@ -17,14 +25,13 @@ Txn::~Txn() {
 }
 
 void Txn::Impl::unpin() {
-    if (pin.linked) {
-        dcheck(pinner == &core->epochs.here());
-        pinner->unpin(&pin);
+    if (pin.isPinned()) {
+        sync::Participant::unpin(&pin);
     }
 }
 
 void Txn::Impl::suspend() {
-    if (pin.linked) {
+    if (pin.isPinned()) {
         core->table.keepSnapshot(writes.stamp(), pin.ts);
         unpin();
     }
@@ -59,15 +66,13 @@ void Txn::begin() {
     self.missing.tree.reset();
     self.writes.reset();
     self.pin.ts = self.core->table.snapshot();
-    self.pinner = &slice.participant();
-    self.pinner->pin(&self.pin);
+    slice.participant().pin(&self.pin);
     self.state = Impl::State::kOpen;
     ++self.serial;
 }
 
 Status Txn::get(Tree& tree, ByteView key, std::string* value) {
-    dcheck(impl_->pinner == &impl_->core->epochs.here());
-    sync::Slice slice(*impl_->pinner);
+    sync::Slice slice(impl_->core->epochs);
     ByteView found;
     FRESHET_RETURN_IF_ERROR(getInPlace(tree, key, &found));
     value->assign(found);
@@ -163,11 +168,8 @@ Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView
         return snapshotTooOld();
     }
     slice.participant().noteWriting();
-    if (writes.get() == nullptr) {
-        FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
-        const bool mustEnd = onConflict == OnConflict::kFail && core->transactionMillisMax != 0;
-        writes.open(core, stamp, mustEnd ? platform::coarseNanos() : 0);
-    } else if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
+    FRESHET_RETURN_IF_ERROR(openWrites(slice));
+    if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
         return Status(Code::kLimit, "transaction too large");
     }
     const VersionOp op = kind == WriteKind::kErase ? VersionOp::kDelete : VersionOp::kPut;
@@ -188,6 +190,36 @@ Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView
             break;
     }
     return conflictWith(result);
+}
+
+Status Txn::Impl::openWrites(sync::Slice& slice) {
+    if (writes.get() != nullptr) {
+        return Status::ok();
+    }
+    FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
+    const bool mustEnd = onConflict == OnConflict::kFail && core->transactionMillisMax != 0;
+    writes.open(core, stamp, mustEnd ? nanosIn(core->transactionMillisMax) : 0);
+    return Status::ok();
+}
+
+Status Txn::endAfter(uint64_t millis) {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kOpen);
+    if (!self.writes.resume(self.core->table)) {
+        return Impl::endedByAnother();
+    }
+    {
+        sync::Slice slice(self.core->epochs);
+        if (self.hasEnded()) {
+            return Impl::snapshotTooOld();
+        }
+        FRESHET_RETURN_IF_ERROR(self.openWrites(slice));
+        self.writes.get()->setEnd(millis == 0 ? 0 : nanosIn(millis));
+    }
+    if (self.writes.areForOthersToEnd()) {
+        self.suspend();
+    }
+    return Status::ok();
 }
 
 Status Txn::Impl::snapshotTooOld() {

@@ -253,7 +253,7 @@ struct Large {
     }
     void end() {
         const TxnTable::Ended found =
-            endsFor == EndsFor::kAge ? table.txns.endBegunBefore(2) : table.txns.endLargest(1, 0);
+            endsFor == EndsFor::kAge ? table.txns.endDueBefore(2) : table.txns.endLargest(1, 0);
         if (found.writes != nullptr) {
             ended = true;
             const auto* writes = static_cast<LargeSet*>(found.writes);

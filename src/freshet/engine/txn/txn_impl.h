@@ -26,6 +26,8 @@ struct Txn::Impl {
     View view() const { return {pin.ts, writes.stamp()}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
+    /// Makes a write set if there is none. REQUIRES: as writeActive().
+    Status openWrites(sync::Slice& slice);
     /// REQUIRES: the write set is not suspended.
     Status writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);
@@ -57,7 +59,6 @@ struct Txn::Impl {
     const Waits waits;
     State state = State::kAborted;
     sync::SnapshotPin pin;
-    sync::Participant* pinner = nullptr;  // the participant that holds the pin while it is linked
     OwnWrites writes;
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // in the last call

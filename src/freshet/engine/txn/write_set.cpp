@@ -119,7 +119,7 @@ void WriteSet::suspend() {
         }
         besideBytes_ = beside;
     }
-    core_->table.suspend(stamp_, this, {memoryBytes(), platform::coarseNanos(), begunNanos_});
+    core_->table.suspend(stamp_, this, {memoryBytes(), platform::coarseNanos(), endNanos_});
 }
 
 namespace {
@@ -142,9 +142,9 @@ uint64_t endLargestWrites(StoreCore& core, uint64_t suspendedBeforeNanos, uint64
     return ended == nullptr ? 0 : ended->memoryBytes();
 }
 
-bool endWritesBegunBefore(StoreCore& core, uint64_t nanos) {
+bool endWritesDueBefore(StoreCore& core, uint64_t nanos) {
     sync::Slice slice(core.epochs);
-    return settleEnded(core.table.endBegunBefore(nanos)) != nullptr;
+    return settleEnded(core.table.endDueBefore(nanos)) != nullptr;
 }
 
 bool OwnWrites::resumeSuspended(TxnTable& table) {

@@ -31,9 +31,9 @@ public:
     /// transactions do not pay for that.
     static constexpr size_t kLargeBytes = 256u << 10;
 
-    /// `begunNanos`: when it began, if it has a time limit, else 0.
-    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t begunNanos)
-        : core_(std::move(core)), stamp_(stamp), begunNanos_(begunNanos) {}
+    /// `endNanos`: when its time limit is; 0: it has none.
+    WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t endNanos)
+        : core_(std::move(core)), stamp_(stamp), endNanos_(endNanos) {}
     ~WriteSet();
     WriteSet(const WriteSet&) = delete;
     WriteSet& operator=(const WriteSet&) = delete;
@@ -42,7 +42,8 @@ public:
 
     uint64_t stamp() const { return stamp_; }
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
-    bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || begunNanos_ != 0; }
+    bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || endNanos_ != 0; }
+    void setEnd(uint64_t nanos) { endNanos_ = nanos; }
     bool empty() const { return versions_.empty(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
 
@@ -52,7 +53,7 @@ public:
     void abort();
     /// REQUIRES: commit() was not called. Nothing of it is touched until TxnTable::resume().
     void suspend();
-    /// REQUIRES: TxnTable::endLargest() or endBegunBefore() in the present slice.
+    /// REQUIRES: TxnTable::endLargest() or endDueBefore() in the present slice.
     void settleAborted();
     /// What its end frees: versions, record and lists.
     size_t memoryBytes() const { return recordBytes() + besideBytes_; }
@@ -68,7 +69,7 @@ private:
 
     const std::shared_ptr<StoreCore> core_;
     const uint64_t stamp_;
-    const uint64_t begunNanos_;
+    uint64_t endNanos_;
     std::vector<Version*, ObjectAllocator<Version*>> versions_;
     std::vector<TreeRef, ObjectAllocator<TreeRef>> trees_;  // keep the versions' trees alive
     CommitRecordWriter record_;
@@ -85,8 +86,8 @@ private:
 /// of these together have `togetherMin` bytes. Its versions then count as never made; the next
 /// folds of their leaves free them. Returns the bytes it had; 0: none was ended. Any thread.
 uint64_t endLargestWrites(StoreCore& core, uint64_t suspendedBeforeNanos, uint64_t togetherMin);
-/// Ends one that has a time limit and began before `nanos`. False: none was ended.
-bool endWritesBegunBefore(StoreCore& core, uint64_t nanos);
+/// Ends one whose time limit was before `nanos`. False: none was ended.
+bool endWritesDueBefore(StoreCore& core, uint64_t nanos);
 
 /// A Txn's hold on its write set.
 class OwnWrites {
@@ -97,10 +98,10 @@ public:
     OwnWrites(const OwnWrites&) = delete;
     OwnWrites& operator=(const OwnWrites&) = delete;
 
-    /// The stamp of its versions, for reads; 0: nothing was written. Remains after the end.
+    /// The stamp of its versions, for reads; 0: there is no write set. Remains after the end.
     uint64_t stamp() const { return stamp_; }
-    bool isEmpty() const { return !isSuspended_ && (!set_ || set_->empty()); }
-    /// Nothing was written, or it is committed, aborted, handed on, or known to have been ended.
+    bool isEmpty() const { return isSuspended_ ? wasEmpty_ : !set_ || set_->empty(); }
+    /// There is none, or it is committed, aborted, handed on, or known to have been ended.
     bool areOver() const { return !set_ || (!isSuspended_ && set_->settled()); }
     /// To be asked after reading, in the same slice: if true, what was read may lack own writes.
     bool wereEnded(const TxnTable& table) const { return isSuspended_ && !table.isOpen(stamp_); }
@@ -112,15 +113,16 @@ public:
     /// areForOthersToEnd().
     void suspend() {
         isSuspended_ = true;
+        wasEmpty_ = set_->empty();
         set_->suspend();
     }
-    /// REQUIRES: not suspended. Null: nothing was written.
+    /// REQUIRES: not suspended. Null: there is none.
     WriteSet* get() const {
         dcheck(!isSuspended_);
         return set_.get();
     }
-    void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp, uint64_t begunNanos) {
-        set_ = std::make_unique<WriteSet>(core, stamp, begunNanos);
+    void open(const std::shared_ptr<StoreCore>& core, uint64_t stamp, uint64_t endNanos) {
+        set_ = std::make_unique<WriteSet>(core, stamp, endNanos);
         stamp_ = stamp;
     }
     std::unique_ptr<WriteSet> handOn() { return std::move(set_); }
@@ -139,6 +141,7 @@ private:
     std::unique_ptr<WriteSet> set_;  // belongs to no thread while it is suspended
     uint64_t stamp_ = 0;
     bool isSuspended_ = false;
+    bool wasEmpty_ = false;  // when it was last suspended
 };
 
 /// Completes the commit of a Txn that has ended: at once on a plain thread, step by step on a

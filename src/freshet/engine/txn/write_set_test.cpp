@@ -40,9 +40,8 @@ struct World {
 /// Uses its write set as a Txn does.
 class Writer {
 public:
-    /// `begunNanos`: it has a time limit and began then.
-    explicit Writer(World& world, uint64_t begunNanos = 0)
-        : world_(world), begunNanos_(begunNanos) {
+    /// `endNanos`: when its time limit is; 0: it has none.
+    explicit Writer(World& world, uint64_t endNanos = 0) : world_(world), endNanos_(endNanos) {
         begin();
     }
     ~Writer() { abort(); }
@@ -105,7 +104,7 @@ private:
     Result putInHand(const std::string& key, const std::string& value) {
         sync::Slice slice(core().epochs);
         if (own_.get() == nullptr) {
-            own_.open(world_.core, *core().table.open(), begunNanos_);
+            own_.open(world_.core, *core().table.open(), endNanos_);
         }
         const WriteResult result = world_.tree->pages().write(
             {WriteKind::kPut, VersionOp::kPut, key, value, own_.stamp(), {pin_.ts, own_.stamp()}});
@@ -116,21 +115,21 @@ private:
         return Result::kDone;
     }
     void suspend() {
-        if (pin_.linked) {
+        if (pin_.isPinned()) {
             core().table.keepSnapshot(own_.stamp(), pin_.ts);
-            core().epochs.here().unpin(&pin_);
+            sync::Participant::unpin(&pin_);
         }
         own_.suspend();
     }
     void reset() {
         own_.reset();
-        if (pin_.linked) {
-            core().epochs.here().unpin(&pin_);
+        if (pin_.isPinned()) {
+            sync::Participant::unpin(&pin_);
         }
     }
 
     World& world_;
-    const uint64_t begunNanos_;
+    const uint64_t endNanos_;
     OwnWrites own_;
     sync::SnapshotPin pin_;
 };
@@ -237,13 +236,13 @@ TEST(OldWrites, EndHoweverSmall) {
     ASSERT_EQ(young.put("young", 'y'), Result::kDone);
     Writer ageless(world);
     ASSERT_EQ(ageless.putAll("ageless", 'a'), Result::kDone) << "suspended for its size";
-    EXPECT_FALSE(endWritesBegunBefore(*world.core, 99));
-    EXPECT_TRUE(endWritesBegunBefore(*world.core, 100));
-    EXPECT_FALSE(endWritesBegunBefore(*world.core, 100));
+    EXPECT_FALSE(endWritesDueBefore(*world.core, 99));
+    EXPECT_TRUE(endWritesDueBefore(*world.core, 100));
+    EXPECT_FALSE(endWritesDueBefore(*world.core, 100));
     EXPECT_EQ(older.put("more", 'p'), Result::kEnded);
     EXPECT_EQ(old.put("more", 'o'), Result::kDone);
-    EXPECT_TRUE(endWritesBegunBefore(*world.core, 101));
-    EXPECT_FALSE(endWritesBegunBefore(*world.core, 101));
+    EXPECT_TRUE(endWritesDueBefore(*world.core, 101));
+    EXPECT_FALSE(endWritesDueBefore(*world.core, 101));
 
     EXPECT_FALSE(old.get("old"));
     EXPECT_FALSE(old.commit());

@@ -43,7 +43,6 @@ enum class Mutant : uint8_t {
     kTailAfterFloors,      // commitLow() reads the journal's tail last
     kNoFloor,              // a committer publishes no floor before it appends
     kFloorEndsEarly,       // a committer withdraws its floor before its commit is complete
-    kFloorOfYoungest,      // of several open commits the youngest one's floor is published
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf

@@ -16,7 +16,7 @@
 namespace freshet::sync {
 
 inline constexpr uint64_t kNoEpoch = 0;
-inline constexpr uint64_t kNoTs = UINT64_MAX;
+inline constexpr uint64_t kNoTs = OpenValues::kNone;
 /// Slices that may see an object retired in epoch e are over when the epoch has reached e + this.
 inline constexpr uint64_t kGraceEpochs = 3;
 /// Slices that may not know which snapshots have ended are over when the epoch has advanced by this
@@ -37,19 +37,20 @@ inline constexpr size_t kBytesPerAdvance = size_t{1} << 20;
 inline constexpr size_t kHeldPerLook = 64;
 inline constexpr size_t kHeldBytesPerLook = size_t{128} << 10;
 
-/// The words that a participant publishes. Written by: its thread. Read by: tryAdvance, minReadTs,
-/// retiredBytes, of any thread.
+/// The words that a participant publishes. Written by: its thread; of pins, also by a thread that
+/// unpins. Read by: tryAdvance, minReadTs, retiredBytes, of any thread.
 ///   WORD     epoch: the global epoch as of entering the slice, 0 outside
 ///            readLow: the clock as of entering the slice, kNoTs outside
-///            pinLow: lowest pinned snapshot, kNoTs when there is none
+///            pins: the snapshots that this participant has pinned
 ///   STEPS    enter: epoch, readLow, heavyFence.  leave: readLow = kNoTs, epoch = 0.
 ///   INV-1    a snapshot used in the slice is >= readLow or pinned
-///   RECLAIM  cells live as long as the domain; a cell passes from a dead thread to a new one
+///   RECLAIM  cells live as long as the domain; a cell passes from a dead thread to a new one, with
+///            the pins that are still in use
 struct alignas(kLineBytes) EpochCell {
     Atomic<uint64_t> epoch{kNoEpoch};
     Atomic<uint64_t> readLow{kNoTs};
-    Atomic<uint64_t> pinLow{kNoTs};
     Atomic<size_t> retiredBytes{0};
+    OpenValues pins;
 };
 static_assert(kLineBytes < 128 || alignof(EpochCell) == kLineBytes);
 
@@ -66,8 +67,6 @@ struct Participant::Impl {
     std::vector<RetiredObject> held;  // retireHeld(): objects held at the last check
     size_t heldSinceLook = 0;
     size_t heldBytesSinceLook = 0;
-    SnapshotPin* lowest = nullptr;  // pins in ascending order of ts
-    SnapshotPin* highest = nullptr;
 
     void enter();
     void leave();

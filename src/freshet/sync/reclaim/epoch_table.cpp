@@ -44,12 +44,13 @@ EpochDomain::Impl::Impl(EpochDomain* self, const Atomic<uint64_t>* clockWord)
 EpochDomain::Impl::~Impl() {
     for (Participant* participant : participants) {
         if (participant != nullptr) {
-            invariant(participant->impl_->depth == 0 && participant->impl_->lowest == nullptr);
+            invariant(participant->impl_->depth == 0);
             participant->impl_->bags.freeUpTo(UINT64_MAX);
             freeAll(&participant->impl_->held);
             delete participant;
         }
     }
+    forEachCell([](const EpochCell& cell) { invariant(cell.pins.lowest() == kNoTs); });
     for (RetiredBag& bag : orphans) {
         bag.freeAll();
     }
@@ -100,7 +101,7 @@ Participant* EpochDomain::Impl::join() {
 
 void EpochDomain::Impl::part(Participant* participant) {
     Participant::Impl& leaver = *participant->impl_;
-    invariant(leaver.depth == 0 && leaver.lowest == nullptr);
+    invariant(leaver.depth == 0);
     {
         std::lock_guard<Mutex> lock(mutex);
         leaver.bags.giveTo(orphans);
@@ -165,8 +166,8 @@ uint64_t EpochDomain::minReadTs() const {
     uint64_t low = kNoTs;
     // [epoch.fold] the clock comes first: a reader whose fence comes after ours takes its snapshot
     // from a clock that has at least this value; one whose fence came before shows its readLow.
-    // acquire: pairs with the thread that raises the clock, and with [epoch.leave] and
-    // [epoch.unpin] below.
+    // acquire: pairs with the thread that raises the clock, and with [epoch.leave]
+    // below.
     if (!mutated(Mutant::kClockAfterReadLow)) {
         low = state.clock->load(kAcquire);
     }
@@ -175,12 +176,12 @@ uint64_t EpochDomain::minReadTs() const {
     }
     const uint64_t passed = passedTs();
     state.forEachCell([&](const EpochCell& cell) {
-        // readLow THEN pinLow: a snapshot moves from the first to the second, so read in this order
-        // it is seen at least once.
-        uint64_t pinLow = mutated(Mutant::kPinLowFirst) ? cell.pinLow.load(kAcquire) : kNoTs;
+        // readLow THEN the pins: a snapshot moves from the first to the second, so read in this
+        // order it is seen at least once.
+        uint64_t pinLow = mutated(Mutant::kPinLowFirst) ? cell.pins.lowest() : kNoTs;
         uint64_t readLow = cell.readLow.load(kAcquire);
         if (!mutated(Mutant::kPinLowFirst)) {
-            pinLow = cell.pinLow.load(kAcquire);
+            pinLow = cell.pins.lowest();
         }
         low = std::min({low, readLow, std::max(pinLow, passed)});
     });

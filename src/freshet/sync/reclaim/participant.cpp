@@ -20,7 +20,7 @@ void Participant::Impl::enter() {
     const auto readLowOrder = mutated(Mutant::kEnterReadLowRelaxed) ? kRelaxed : kRelease;
     // [epoch.enter] E and clock: acquire, pairs with [epoch.advance] and with the thread that
     // raises the clock. The stores are release although the fence comes after them: a thread that
-    // reads them must see the effects of our earlier slices (pinLow for [epoch.fold], unlinking for
+    // reads them must see the effects of our earlier slices (pins for [epoch.fold], unlinking for
     // [epoch.scan]), and a relaxed store would cut it off from the release store of [epoch.leave]
     // that it replaces. The fence orders them before every read of the slice, against the fences of
     // [epoch.scan] and [epoch.fold]: either those see our cell, or we see everything done before
@@ -38,8 +38,8 @@ void Participant::Impl::leave() {
         return;
     }
     const auto order = mutated(Mutant::kLeaveRelaxed) ? kRelaxed : kRelease;
-    // [epoch.leave] release: pairs with [epoch.fold], which having read kNoTs here sees the pinLow
-    // that pin() stored before, and with [epoch.scan], which having read 0 sees all our unlinking.
+    // [epoch.leave] release: pairs with [epoch.fold], which having read kNoTs here sees the pins
+    // that pin() made before, and with [epoch.scan], which having read 0 sees all our unlinking.
     cell->readLow.store(kNoTs, order);
     cell->epoch.store(kNoEpoch, order);
     if constexpr (kUsesHazards) {
@@ -105,37 +105,16 @@ bool Participant::inSlice() const {
 
 void Participant::pin(SnapshotPin* pin) {
     Impl& me = *impl_;
-    invariant(me.depth != 0 && !pin->linked);
-    // New snapshots are the newest: the search from the top ends at once, except for copies of old
-    // pins.
-    SnapshotPin* below = me.highest;
-    while (below != nullptr && below->ts > pin->ts) {
-        below = below->prev;
-    }
-    pin->prev = below;
-    pin->next = below != nullptr ? below->next : me.lowest;
-    (pin->prev != nullptr ? pin->prev->next : me.lowest) = pin;
-    (pin->next != nullptr ? pin->next->prev : me.highest) = pin;
-    pin->linked = true;
-    if (me.lowest == pin) {
-        // [epoch.pin] release: before [epoch.leave] clears readLow; pairs with [epoch.fold].
-        me.cell->pinLow.store(pin->ts, kRelease);
-    }
+    invariant(me.depth != 0 && !pin->isPinned());
+    // Before [epoch.leave] clears readLow: a folder that reads kNoTs there sees this pin.
+    pin->place = me.cell->pins.open(pin->ts);
 }
 
 void Participant::unpin(SnapshotPin* pin) {
-    Impl& me = *impl_;
-    invariant(pin->linked);
-    bool wasLowest = me.lowest == pin;
-    (pin->prev != nullptr ? pin->prev->next : me.lowest) = pin->next;
-    (pin->next != nullptr ? pin->next->prev : me.highest) = pin->prev;
-    pin->prev = pin->next = nullptr;
-    pin->linked = false;
-    if (wasLowest) {
-        // [epoch.unpin] release: pairs with [epoch.fold]; reads through the snapshot happened
-        // before a folder may fold it away.
-        me.cell->pinLow.store(me.lowest != nullptr ? me.lowest->ts : kNoTs, kRelease);
-    }
+    invariant(pin->isPinned());
+    // Reads by the snapshot happened before any folder may fold it away (INV-sync-6).
+    OpenValues::close(pin->place);
+    pin->place = nullptr;
 }
 
 uint16_t Participant::index() const {
