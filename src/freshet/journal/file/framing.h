@@ -65,19 +65,28 @@ bool endsWithClosing(ByteView block, const BlockHeader& header);
 /// First eight bytes of a data directory's id.
 uint64_t uuidLow(const Options& options);
 
-/// Calls fn(offset, RecordHeader, body) for each record of a block for which recordsAreWhole() has
-/// held, until fn returns a status that is not ok.
-template <typename Fn>
-Status forEachRecord(ByteView block, const BlockHeader& header, Fn&& fn) {
-    for (uint32_t at = sizeof(BlockHeader); at < header.fill;) {
-        auto record = loadLe<RecordHeader>(block.data() + at);
-        FRESHET_RETURN_IF_ERROR(
-            fn(at,
-               record,
-               block.substr(at + sizeof(RecordHeader), record.len - sizeof(RecordHeader))));
-        at += static_cast<uint32_t>(roundUp(record.len, kUnitBytes));
+/// A log whose oldest block has this header has everything from this position on. 0: it is the
+/// first block ever.
+constexpr Lsn historyBegins(const BlockHeader& header) {
+    if (header.prevSlotNo != 0) {
+        return slotStart(header.prevSlotNo + 1);
     }
-    return Status::ok();
+    return header.slotNo == 1 ? 0 : slotStart(header.slotNo);  // repair gave up what was before
+}
+
+/// A record or fragment in a block.
+struct RecordPart {
+    uint32_t offset = 0;
+    RecordHeader header{};
+    ByteView body;
+};
+/// The record at `offset` < fill of a block for which recordsAreWhole() has held. Sets *next to the
+/// offset behind it, which is `fill` after the last one.
+inline RecordPart recordAt(ByteView block, uint32_t offset, uint32_t* next) {
+    RecordPart part{offset, loadLe<RecordHeader>(block.data() + offset), {}};
+    part.body = block.substr(offset + sizeof(RecordHeader), part.header.len - sizeof(RecordHeader));
+    *next = offset + static_cast<uint32_t>(roundUp(part.header.len, kUnitBytes));
+    return part;
 }
 
 }  // namespace freshet::journal

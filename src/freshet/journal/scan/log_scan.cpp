@@ -5,6 +5,7 @@
 #include "freshet/journal/file/ring_format.h"
 #include "freshet/journal/file/segment.h"
 #include "freshet/journal/file/witness.h"
+#include "freshet/journal/scan/block_finder.h"
 #include "freshet/journal/scan/record_joiner.h"
 #include "freshet/telemetry/log.h"
 
@@ -15,12 +16,6 @@ namespace freshet::journal {
 namespace {
 
 constexpr size_t kSurveyChunk = 256 * 1024;
-constexpr uint32_t kFillMin = sizeof(BlockHeader) + kUnitBytes;
-constexpr uint32_t kFillMax = 1u << kLsnOffsetBits;
-
-std::string placeOf(const FoundSegment& segment, uint64_t offset) {
-    return segment.path + " at offset " + std::to_string(offset);
-}
 
 StatusOr<std::vector<FoundSegment>> openSegments(const Options& options) {
     std::vector<FoundSegment> found;
@@ -49,7 +44,7 @@ public:
           fromRedoOn_([&options, &replay](const RecordView& record) {
               return record.lsn < options.redoLsn ? Status::ok() : replay(record);
           }),
-          joiner_(fromRedoOn_) {
+          finder_(uuidLow_) {
         end_.segments = std::move(segments);
     }
 
@@ -76,67 +71,33 @@ public:
     }
 
 private:
-    /// True: header_ is the header of a block of this directory at `offset`.
-    StatusOr<bool> readHeaderAt(const FoundSegment& segment, uint64_t offset) {
-        char head[sizeof(BlockHeader)];
-        FRESHET_ASSIGN_OR_RETURN(size_t got, segment.file->pread(head, sizeof(head), offset));
-        if (got < sizeof(head) || !readHeader(head, &header_)) {
-            return false;
-        }
-        if (header_.formatVer > kBlockFormat) {
-            return Status(Code::kUnsupported,
-                          placeOf(segment, offset) + ": journal format " +
-                              std::to_string(header_.formatVer) + " is newer than this server's " +
-                              std::to_string(kBlockFormat));
-        }
-        if (header_.dbUuidLow != uuidLow_) {
-            return Status(Code::kCorruption,
-                          placeOf(segment, offset) + ": belongs to another data directory");
-        }
-        return true;
-    }
-
-    /// True: the next block of the log is at `offset`, and is in header_ and block_.
-    StatusOr<bool> readNext(const FoundSegment& segment, uint64_t offset) {
-        FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(segment, offset));
-        if (!ours || !chains() || header_.fill < kFillMin || header_.fill > kFillMax ||
-            header_.fill % kUnitBytes != 0) {
-            return false;
-        }
-        block_.resize(header_.fill);
-        FRESHET_ASSIGN_OR_RETURN(size_t got,
-                                 segment.file->pread(block_.data(), header_.fill, offset));
-        return got == header_.fill && recordsAreWhole(block_, header_);
-    }
-
-    bool chains() const {
-        return header_.prevSlotNo == end_.slotNo && header_.prevBlockCrc == end_.blockCrc &&
-               header_.slotNo > end_.slotNo && header_.era >= end_.eraMax;
-    }
-
     /// Sets end_ to the beginning of the log: in front of the first block to read.
     Status chooseStart() {
         const FoundSegment* first = nullptr;
         uint64_t slotNo = 0;
         bool found = false;
         for (size_t i = 0; i < end_.segments.size(); ++i) {
-            FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(end_.segments[i], 0));
-            if (!ours || header_.slotNo <= slotNo) {
+            FRESHET_ASSIGN_OR_RETURN(bool ours, finder_.readHeaderAt(refOf(i), 0));
+            const BlockHeader& header = finder_.header();
+            if (!ours || header.slotNo <= slotNo) {
                 continue;  // blank; or damaged, which the chain shows if it matters
             }
-            first = slotNo == 0 ? &end_.segments[i] : first;
-            slotNo = header_.slotNo;
-            Lsn begin = slotStart(header_.prevSlotNo + 1);
-            if (begin > options_.redoLsn && header_.prevSlotNo != 0) {
+            const Lsn begin = slotStart(header.prevSlotNo + 1);
+            if (slotNo == 0) {
+                first = &end_.segments[i];
+                end_.begin = historyBegins(header);
+            }
+            slotNo = header.slotNo;
+            if (begin > options_.redoLsn && header.prevSlotNo != 0) {
                 break;
             }
             for (size_t before = end_.first; before < i; ++before) {
                 end_.segments[before].end = begin;
-                end_.segments[before].timestamp = header_.timeBase;
+                end_.segments[before].timestamp = header.timeBase;
             }
             end_.first = end_.last = i;
-            end_.slotNo = header_.prevSlotNo;
-            end_.blockCrc = header_.prevBlockCrc;
+            end_.slotNo = header.prevSlotNo;
+            end_.blockCrc = header.prevBlockCrc;
             found = true;
         }
         if (found || (first == nullptr && options_.redoLsn == 0)) {
@@ -166,54 +127,43 @@ private:
 
     Status followChain() {
         for (;;) {
-            FRESHET_ASSIGN_OR_RETURN(bool next, findNext());
-            if (!next) {
-                // If this is not the end, the blocks behind it are overwritten all the same; and a
-                // block may only have been misread. So the disk is read once more.
-                forgetAroundEnd();
-                FRESHET_ASSIGN_OR_RETURN(next, findNext());
-                if (!next) {
-                    FRESHET_ASSIGN_OR_RETURN(next, skipTo(options_.redoLsn));
-                    if (!next) {
-                        return Status::ok();
-                    }
-                    continue;
+            const BlockSearch search = searchAtEnd();
+            FRESHET_ASSIGN_OR_RETURN(const std::optional<BlockFound> found,
+                                     finder_.find(search, BlockFinder::Depth::kWhole));
+            if (!found) {
+                FRESHET_ASSIGN_OR_RETURN(bool skipped, skipTo(options_.redoLsn));
+                if (!skipped) {
+                    return Status::ok();
                 }
-                telemetry::logWarning("journal",
-                                      placeOf(end_.segments[end_.last], end_.offset) +
-                                          ": a block was read wrong and then right");
+                continue;
             }
-            FRESHET_RETURN_IF_ERROR(joiner_.take(block_, header_));
-            end_.offset += header_.fill;
-            end_.slotNo = header_.slotNo;
-            end_.blockCrc = header_.headerCrc;
-            end_.era = header_.era;
-            end_.flags = header_.flags;
-            end_.isClosed = endsWithClosing(block_, header_);
-            noteSeen(header_);
+            const BlockHeader& header = finder_.header();
+            if (found->isInNextSegment) {
+                end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
+                end_.segments[end_.last].timestamp = header.timeBase;
+                ++end_.last;
+            }
+            FRESHET_RETURN_IF_ERROR(joiner_.take(finder_.block(), header, fromRedoOn_));
+            end_.offset = found->offset + header.fill;
+            end_.slotNo = header.slotNo;
+            end_.blockCrc = header.headerCrc;
+            end_.era = header.era;
+            end_.flags = header.flags;
+            end_.isClosed = endsWithClosing(finder_.block(), header);
+            noteSeen(header);
         }
     }
 
-    /// Calls readNext() at each position where the next block can begin; end_ is then in front of
-    /// it.
-    StatusOr<bool> findNext() {
-        const FoundSegment& here = end_.segments[end_.last];
-        FRESHET_ASSIGN_OR_RETURN(bool next, readNext(here, end_.offset));
-        if (!next && end_.offset % kBlockAlign != 0) {
-            FRESHET_ASSIGN_OR_RETURN(next, readNext(here, nextPage()));
-            end_.offset = next ? nextPage() : end_.offset;
-        }
-        if (!next && nextSegmentFollows()) {
-            // The block may not have fit here.
-            FRESHET_ASSIGN_OR_RETURN(next, readNext(end_.segments[end_.last + 1], 0));
-            if (next) {
-                end_.segments[end_.last].end = slotStart(end_.slotNo + 1);
-                end_.segments[end_.last].timestamp = header_.timeBase;
-                ++end_.last;
-                end_.offset = 0;
-            }
-        }
-        return next;
+    /// For the block behind end_.
+    BlockSearch searchAtEnd() const {
+        return {.after = {end_.slotNo, end_.blockCrc, end_.eraMax},
+                .here = refOf(end_.last),
+                .offset = end_.offset,
+                .next = nextSegmentFollows() ? refOf(end_.last + 1) : SegmentRef{}};
+    }
+
+    SegmentRef refOf(size_t i) const {
+        return {end_.segments[i].file.get(), end_.segments[i].path};
     }
 
     /// Where a block of the log lies.
@@ -239,7 +189,7 @@ private:
                               damaged +
                                   ": a block is damaged, and the newest checkpoint has "
                                   "all that was in it; reading goes on at " +
-                                  placeOf(end_.segments[found->segment], found->offset));
+                                  refOf(found->segment).at(found->offset));
         for (; end_.last < found->segment; ++end_.last) {
             end_.segments[end_.last].end = slotStart(found->header.prevSlotNo + 1);
             end_.segments[end_.last].timestamp = found->header.timeBase;
@@ -265,17 +215,6 @@ private:
         }));
         return found;
     }
-
-    /// The system keeps nothing of what findNext() has read. No block is larger.
-    void forgetAroundEnd() {
-        const uint64_t page = end_.offset / kBlockAlign * kBlockAlign;
-        end_.segments[end_.last].file->forget(page, kFillMax);
-        if (nextSegmentFollows()) {
-            end_.segments[end_.last + 1].file->forget(0, kFillMax);
-        }
-    }
-
-    uint64_t nextPage() const { return roundUp(end_.offset, kBlockAlign); }
 
     bool nextSegmentFollows() const {
         return end_.slotNo != 0 && end_.last + 1 < end_.segments.size() &&
@@ -359,7 +298,7 @@ private:
             header.fill = static_cast<uint32_t>(slot.block.size());
             header.slotNo = slot.slotNo;
             header.timeBase = slot.timeBase;
-            FRESHET_RETURN_IF_ERROR(joiner_.take(slot.block, header));
+            FRESHET_RETURN_IF_ERROR(joiner_.take(slot.block, header, fromRedoOn_));
             noteSeen(header);
         }
         return Status::ok();
@@ -427,29 +366,7 @@ private:
 
     /// Where the block that should follow the last one is, or would be.
     StatusOr<std::string> placeOfEnd() {
-        const FoundSegment& here = end_.segments[end_.last];
-        FRESHET_ASSIGN_OR_RETURN(bool pageEnds, isBlank(here, end_.offset));
-        const uint64_t offset = pageEnds ? nextPage() : end_.offset;
-        if (!nextSegmentFollows()) {
-            return placeOf(here, offset);
-        }
-        // First blocks are never stale, the blocks behind them may be (INV-journal-10).
-        const FoundSegment& next = end_.segments[end_.last + 1];
-        FRESHET_ASSIGN_OR_RETURN(bool ours, readHeaderAt(next, 0));
-        bool there = ours && header_.prevSlotNo == end_.slotNo;
-        if (!ours) {
-            FRESHET_ASSIGN_OR_RETURN(bool nextBlank, isBlank(next, 0));
-            FRESHET_ASSIGN_OR_RETURN(bool hereBlank, isBlank(here, offset));
-            there = !nextBlank || (hereBlank && blocksBehind_ > 0);
-        }
-        return there ? placeOf(next, 0) : placeOf(here, offset);
-    }
-
-    /// Nothing was ever written there, or there is no "there".
-    StatusOr<bool> isBlank(const FoundSegment& segment, uint64_t offset) const {
-        char head[sizeof(BlockHeader)] = {};
-        FRESHET_RETURN_IF_ERROR(segment.file->pread(head, sizeof(head), offset).status());
-        return std::all_of(head, head + sizeof(head), [](char c) { return c == 0; });
+        return finder_.placeOfMissing(searchAtEnd(), blocksBehind_ > 0);
     }
 
     const Options& options_;
@@ -458,8 +375,7 @@ private:
     RecordJoiner joiner_;
     LogEnd end_;
     bool givenUp_ = false;  // there is no beginning; repair drops everything
-    BlockHeader header_{};
-    std::string block_;
+    BlockFinder finder_;
     RingRemains ring_;  // without its slots
     // Behind the end:
     BlockHeader witness_{};  // the block with the highest durableLsnAtWrite

@@ -49,6 +49,7 @@ struct FoundSegment {
 /// Where and how the log ends. All numbers are 0 when there is no block at all.
 struct LogEnd {
     std::vector<FoundSegment> segments;  // all, in order
+    Lsn begin = 0;                       // records below are in no segment any more
     size_t first = 0;                    // position in `segments` of the first that redo needs
     size_t last = 0;                     // position in `segments` of the one with the last block
     uint64_t offset = 0;                 // in it, behind the last block

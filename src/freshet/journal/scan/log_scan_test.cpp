@@ -123,14 +123,11 @@ TEST(LogScan, LogThatEndsAnywhereIsCutAtABlock) {
             if (blocks[b].first + blocks[b].second.fill > cut) {
                 break;
             }
-            static_cast<void>(forEachRecord(
-                ByteView(whole).substr(blocks[b].first, blocks[b].second.fill),
-                blocks[b].second,
-                [&](uint32_t, const RecordHeader& record, ByteView) {
-                    auto frag = static_cast<Fragment>(record.frag);
-                    kept += frag == Fragment::kFull || frag == Fragment::kLast ? 1 : 0;
-                    return Status::ok();
-                }));
+            const ByteView block = ByteView(whole).substr(blocks[b].first, blocks[b].second.fill);
+            for (uint32_t at = sizeof(BlockHeader); at < block.size();) {
+                const auto frag = static_cast<Fragment>(recordAt(block, at, &at).header.frag);
+                kept += frag == Fragment::kFull || frag == Fragment::kLast ? 1 : 0;
+            }
         }
         segment = whole.substr(0, cut);
         Opened shorter = openCopy(files);

@@ -1,53 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/journal/scan/record_joiner.h"
 
+#include <algorithm>
+
 namespace freshet::journal {
 
-Status RecordJoiner::take(ByteView block, const BlockHeader& header) {
+RecordJoiner::Result RecordJoiner::add(const BlockHeader& header,
+                                       const RecordPart& part,
+                                       RecordView* whole) {
+    if (!joined_.empty()) {
+        std::string().swap(joined_);  // it may be large
+    }
     if (header.era != era_) {
         // Records begun before this start never end: their writers no longer exist.
         begun_.clear();
         era_ = header.era;
     }
-    return forEachRecord(
-        block, header, [&](uint32_t offset, const RecordHeader& record, ByteView body) {
-            RecordView view;
-            view.lsn = lsnAt(header.slotNo, offset / kUnitBytes);
-            view.type = static_cast<RecordType>(record.type);
-            view.participant = record.participant;
-            view.timestamp = header.timeBase + offset / kUnitBytes;
-            view.body = body;
-            return takeOne(view, record);
-        });
+    const RecordHeader& record = part.header;
+    if ((record.flags & kRecordInternal) != 0) {
+        return Result::kNothing;
+    }
+    const Lsn lsn = lsnAt(header.slotNo, part.offset / kUnitBytes);
+    const auto fragment = static_cast<Fragment>(record.frag);
+    if (fragment == Fragment::kFirst) {
+        begun_[lsn] = std::string(part.body);
+        return Result::kNothing;
+    }
+    ByteView body = part.body;
+    if (fragment != Fragment::kFull) {
+        auto found = begun_.find(record.recId);
+        const bool isLast = fragment == Fragment::kLast;
+        if (found == begun_.end()) {
+            return isLast ? Result::kOrphan : Result::kNothing;
+        }
+        found->second.append(part.body);
+        if (!isLast) {
+            return Result::kNothing;
+        }
+        joined_ = std::move(found->second);
+        begun_.erase(found);
+        body = joined_;
+    }
+    whole->lsn = lsn;
+    whole->type = static_cast<RecordType>(record.type);
+    whole->participant = record.participant;
+    whole->timestamp = header.timeBase + part.offset / kUnitBytes;
+    whole->body = body;
+    return Result::kWhole;
 }
 
-Status RecordJoiner::takeOne(const RecordView& at, const RecordHeader& record) {
-    if ((record.flags & kRecordInternal) != 0) {
-        return Status::ok();
+Status RecordJoiner::take(ByteView block, const BlockHeader& header, const RecordSink& sink) {
+    for (uint32_t at = sizeof(BlockHeader); at < header.fill;) {
+        RecordView whole;
+        if (add(header, recordAt(block, at, &at), &whole) == Result::kWhole) {
+            FRESHET_RETURN_IF_ERROR(sink(whole));
+        }
     }
-    switch (static_cast<Fragment>(record.frag)) {
-        case Fragment::kFull:
-            return sink_(at);
-        case Fragment::kFirst:
-            begun_[at.lsn] = std::string(at.body);
-            return Status::ok();
-        case Fragment::kMiddle:
-        case Fragment::kLast:
-            break;
+    return Status::ok();
+}
+
+Lsn RecordJoiner::oldestBegun() const {
+    Lsn oldest = UINT64_MAX;
+    for (const auto& [lsn, body] : begun_) {
+        oldest = std::min<Lsn>(oldest, lsn);
     }
-    auto found = begun_.find(record.recId);
-    if (found == begun_.end()) {
-        return Status::ok();  // its first fragment is before the place where replay began
-    }
-    found->second.append(at.body);
-    if (static_cast<Fragment>(record.frag) == Fragment::kMiddle) {
-        return Status::ok();
-    }
-    RecordView whole = at;
-    whole.body = found->second;
-    Status status = sink_(whole);
-    begun_.erase(found);
-    return status;
+    return oldest;
 }
 
 }  // namespace freshet::journal
