@@ -67,6 +67,10 @@ struct Options {
     /// than this many bytes, or it holds records younger than this. 0: no retention.
     uint64_t retainBytes = 0;
     uint32_t retainHours = 0;
+    /// Limits of pins (reader.h): they become void when the finished segments hold more than this
+    /// many bytes, or the oldest was left longer ago than this. 0 hours: no limit by time.
+    uint64_t pinBytesMax = uint64_t{1} << 30;
+    uint32_t pinHours = 0;
     /// Damage cuts the log where it begins instead of failing open(); losses() names the place and
     /// what was lost.
     bool repair = false;
@@ -175,6 +179,9 @@ public:
     Status close();
 
 private:
+    friend class Reader;
+    friend class Pin;
+    friend class ReadService;
     struct Impl;
     explicit Journal(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;

@@ -2,6 +2,7 @@
 /// Start and stop. Blocking, one thread.
 #include "freshet/journal/file/impl.h"
 #include "freshet/journal/file/ring_format.h"
+#include "freshet/journal/read/read_service.h"
 #include "freshet/journal/scan/log_scan.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
@@ -222,6 +223,8 @@ StatusOr<std::unique_ptr<Journal>> Journal::open(const Options& options, const R
     front.blocks.beginEra(eraNo);
     FRESHET_RETURN_IF_ERROR(makeRoom(kBlockAlign, maker, *recycler, &front));
     FRESHET_ASSIGN_OR_RETURN(Era era, beginEra(end, front.blocks));
+    const bool isNewLog = end.slotNo == 0 && era.slotNo > 1;  // repair gave up what was before
+    static_cast<void>(recycler->pins().letGo(isNewLog ? slotStart(era.slotNo) : end.begin, true));
     FRESHET_RETURN_IF_ERROR(spareBehind(options, end, front.segment, *recycler));
     FRESHET_ASSIGN_OR_RETURN(Keepers keepers, makeKeepers(options, eraNo, era, &front.blocks));
     auto impl = std::make_unique<Impl>(options,
@@ -250,6 +253,8 @@ Journal::Impl::Impl(const Options& given, Start start)
            &wallSeconds,
            ringFile != nullptr ? ringFile->memory() : RingMemory{}),
       writer(ring, *this, start.eraSlot + 1),
+      feed(kReadLaps * given.slots * given.slotBytes),
+      readers(std::make_unique<ReadService>(*this)),
       writtenLsn(slotStart(start.eraSlot + 1)),
       durableLsn(slotStart(start.eraSlot + 1)),
       blocks(std::move(start.blocks)),
@@ -318,6 +323,7 @@ Status Journal::Impl::close() {
     helper.join();
     writerForOthers.join();
     makerOfSegments.join();
+    readers->stop();
     return status;
 }
 

@@ -55,6 +55,8 @@ public:
         position_.era = era;
         position_.flags = 0;
     }
+    /// Where the log continues: behind the last block.
+    const LogPosition& position() const { return position_; }
     void setFlags(uint16_t flags) { position_.flags = flags; }
     /// What has been written since the last call, at most one range per segment, for a flush. No
     /// later block will be written into its pages.

@@ -175,9 +175,11 @@ Status Journal::Impl::recycle(Lsn redoLsn) {
     FRESHET_RETURN_IF_ERROR(health());
     uint64_t gone = 0;
     auto now = static_cast<uint64_t>(platform::wallMillis() / 1000);
+    // Readers must not be the reason for refusing writes.
+    const bool isShort = outOfSpace.load(sync::kRelaxed);  // [journal.outOfSpace]
     Status status = recycler->recycle(
-        redoLsn, durableLsn.load(sync::kAcquire), now, &gone);  // [journal.reached]
-    segments.fetch_sub(gone, sync::kRelaxed);                   // [journal.count]
+        redoLsn, durableLsn.load(sync::kAcquire), now, isShort, &gone);  // [journal.reached]
+    segments.fetch_sub(gone, sync::kRelaxed);                            // [journal.count]
     if (status.isOk() || status.code() == Code::kNoSpace) {
         return status;
     }

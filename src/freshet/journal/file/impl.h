@@ -8,6 +8,7 @@
 #include "freshet/journal/file/recycling.h"
 #include "freshet/journal/file/ring_file.h"
 #include "freshet/journal/file/segment.h"
+#include "freshet/journal/file/tail_feed.h"
 #include "freshet/journal/file/wake_event.h"
 #include "freshet/journal/file/witness.h"
 #include "freshet/journal/journal.h"
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace freshet::journal {
+
+class ReadService;
 
 struct Journal::Impl {
     /// What open() found and made. The first block of the new era is already durable.
@@ -78,6 +81,7 @@ struct Journal::Impl {
     void startFlush();
     void passRole();  // without the role
     bool takeNextSegment();
+    LogBlockRef copyOfBlock(uint64_t slotNo, uint32_t fill);  // just written
 
     // --- Helper threads (helper.cpp) ---
 
@@ -110,6 +114,9 @@ struct Journal::Impl {
     const bool wasCutOff;                      // the previous start did not close the log
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;
+    TailFeed feed;  // for readers
+    /// Serves readers. Before syncWaiters, in which it waits.
+    const std::unique_ptr<ReadService> readers;
     WaitList freeWaiters;  // for a free slot; all ends are 0
 
     /// Slot starts below which all blocks are written, and durable. Written by: the writer;

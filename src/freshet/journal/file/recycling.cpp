@@ -102,6 +102,11 @@ bool Recycler::mayGo(const FinishedSegment& oldest,
            (retainSeconds_ == 0 || (oldest.timestamp >> 32) + retainSeconds_ <= now);
 }
 
+bool Recycler::pinsEndAt(const FinishedSegment& oldest, uint64_t now) const {
+    return keptBytes_.load(sync::kRelaxed) > pinBytesMax_ ||  // [recycler.count]
+           (pinSeconds_ != 0 && (oldest.timestamp >> 32) + pinSeconds_ <= now);
+}
+
 Status Recycler::letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares) {
     if (bytes < bytesMin_ || !spares_.hasRoom(bytes, *spares)) {
         return files_->remove(path);
@@ -113,14 +118,15 @@ Status Recycler::letGo(const std::string& path, uint64_t bytes, std::vector<Spar
     return Status::ok();
 }
 
-Status Recycler::recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* gone) {
+Status Recycler::recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, bool isShort, uint64_t* gone) {
     for (FinishedSegment& segment : finished_.takeAll()) {
         kept_.push_back(std::move(segment));
     }
     std::vector<Spare> spares;
     Status status;
     uint64_t before = *gone;
-    while (status.isOk() && !kept_.empty() && mayGo(kept_.front(), redoLsn, durableLsn, now)) {
+    while (status.isOk() && !kept_.empty() && mayGo(kept_.front(), redoLsn, durableLsn, now) &&
+           pins_.letGo(kept_.front().end, isShort || pinsEndAt(kept_.front(), now))) {
         status = letGo(kept_.front().path, kept_.front().bytes, &spares);
         if (status.isOk()) {
             keptBytes_.fetch_sub(kept_.front().bytes, sync::kRelaxed);  // [recycler.count]

@@ -15,6 +15,7 @@
 
 #include "freshet/base/status.h"
 #include "freshet/journal/file/batch_queue.h"
+#include "freshet/journal/file/pins.h"
 #include "freshet/journal/journal.h"
 
 #include <cstdint>
@@ -70,10 +71,13 @@ public:
           directory_(options.directory),
           retainBytes_(options.retainBytes),
           retainSeconds_(uint64_t{options.retainHours} * 3600),
+          pinBytesMax_(options.pinBytesMax),
+          pinSeconds_(uint64_t{options.pinHours} * 3600),
           bytesMin_(uint64_t{options.slots} * options.slotBytes),
           spares_(options.spareBytesMax) {}
 
     SparePool& spares() { return spares_; }
+    PinSet& pins() { return pins_; }
     /// At open, before all else: finds the spares left by an earlier start.
     Status findSpares();
     /// At open: makes the file of `bytes` bytes a spare, or removes it. Not yet durable.
@@ -81,15 +85,18 @@ public:
     /// The writer has left a segment. Called in log order. Never blocks.
     void finished(FinishedSegment segment);
     /// Recycles the segments that end at or below `redoLsn` and in front of `durableLsn`, and are
-    /// outside the retention at wall clock second `now`. One call at a time. After a status that is
-    /// not ok the rest is left for the next call. Adds the number of recycled segments to *gone.
-    Status recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, uint64_t* gone);
+    /// outside the retention at wall clock second `now`, until one is pinned. Pins beyond their
+    /// limits become void, and with `isShort` all that are in the way. One call at a time. After a
+    /// status that is not ok the rest is left for the next call. Adds the number of recycled
+    /// segments to *gone.
+    Status recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, bool isShort, uint64_t* gone);
 
     uint64_t keptBytes() const { return keptBytes_.load(sync::kRelaxed); }  // [recycler.count]
     uint64_t recycled() const { return recycled_.load(sync::kRelaxed); }    // [recycler.count]
 
 private:
     bool mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn, uint64_t now) const;
+    bool pinsEndAt(const FinishedSegment& oldest, uint64_t now) const;
     /// Renames the file to a spare's name, or removes it; not yet durable.
     Status letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares);
 
@@ -97,9 +104,12 @@ private:
     const std::string directory_;
     const uint64_t retainBytes_;
     const uint64_t retainSeconds_;
+    const uint64_t pinBytesMax_;
+    const uint64_t pinSeconds_;
     const uint64_t bytesMin_;  // smaller files cannot be segments of this ring
     uint64_t nextSpare_ = 0;   // for names; used by recycle()
     SparePool spares_;
+    PinSet pins_;
     BatchQueue<FinishedSegment> finished_;
     std::deque<FinishedSegment> kept_;  // oldest first; used by recycle()
     // [recycler.count] relaxed: statistics. keptBytes_ also bounds the retention, where it does not

@@ -22,6 +22,9 @@ bool Journal::Impl::writeSlot(uint64_t slotNo) {
         fail(sealed.status());
         return false;
     }
+    if (feed.takes(fill)) {
+        feed.give(copyOfBlock(slotNo, fill));
+    }
     if (witness != nullptr) {
         witness->noteWritten(slotStart(slotNo + 1));
     }
@@ -32,6 +35,15 @@ bool Journal::Impl::writeSlot(uint64_t slotNo) {
     bytes.fetch_add(fill, sync::kRelaxed);
     slotsWritten.fetch_add(1, sync::kRelaxed);
     return true;
+}
+
+LogBlockRef Journal::Impl::copyOfBlock(uint64_t slotNo, uint32_t fill) {
+    auto block = std::make_shared<LogBlock>();
+    block->bytes.assign(ring.bytes(slotNo, 0), fill);
+    block->header = loadLe<BlockHeader>(block->bytes.data());
+    block->segment = blocks.position().segment->index;
+    block->end = blocks.position().offset;
+    return block;
 }
 
 bool Journal::Impl::takeNextSegment() {
