@@ -114,7 +114,8 @@ struct Journal::Impl {
     const bool wasCutOff;                      // the previous start did not close the log
     SlotRing ring;
     RingWriter<SlotRing, Impl> writer;
-    TailFeed feed;  // for readers
+    const std::unique_ptr<Recycler> recycler;  // threads: see its header
+    TailFeed feed;                             // for readers
     /// Serves readers. Before syncWaiters, in which it waits.
     const std::unique_ptr<ReadService> readers;
     WaitList freeWaiters;  // for a free slot; all ends are 0
@@ -142,8 +143,7 @@ struct Journal::Impl {
     /// The segment made ahead. STEPS null -> segment (by its maker) -> null (by the writer, which
     /// then owns it).
     sync::Atomic<Segment*> readySegment{nullptr};
-    const std::unique_ptr<Recycler> recycler;  // threads: see its header
-    SegmentMaker maker;                        // used by makeSegments()
+    SegmentMaker maker;  // used by makeSegments()
     const std::vector<std::string> losses;
 
     /// Why the journal has ended, null until then. Written once; freed with the journal.

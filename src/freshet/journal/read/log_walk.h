@@ -5,11 +5,11 @@
 #pragma once
 
 #include "freshet/base/status.h"
+#include "freshet/journal/file/framing.h"
 #include "freshet/journal/file/pins.h"
 #include "freshet/journal/file/tail_feed.h"
 #include "freshet/journal/journal.h"
 #include "freshet/journal/scan/block_finder.h"
-#include "freshet/journal/slot/lsn.h"
 
 #include <cstdint>
 #include <deque>
