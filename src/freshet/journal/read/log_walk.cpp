@@ -137,7 +137,11 @@ StatusOr<bool> LogWalk::read(ReadStep& step, Lsn durable) {
     for (int i = 0; i < kReadBlocks && bytes < kReadBytes && step.place.end() < durable; ++i) {
         LogBlockRef block = recent(step.place.last);
         if (block == nullptr) {
-            FRESHET_RETURN_IF_ERROR(advance(&step.place, BlockFinder::Depth::kWhole));
+            Status status = advance(&step.place, BlockFinder::Depth::kWhole);
+            if (!status.isOk()) {
+                // What is in front of it can be returned; the next task meets it again.
+                return step.blocks.empty() ? StatusOr<bool>(status) : StatusOr<bool>(true);
+            }
             auto read = std::make_shared<LogBlock>();
             read->header = finder_.header();
             read->bytes = finder_.takeBlock();
