@@ -146,7 +146,8 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
     OneStatement statement(call.unit(), *std::move(command));
     StatusOr<std::unique_ptr<RetryableWrite>> retry = co_await beginRetryable(call, 1);
     FRESHET_CO_RETURN_IF_ERROR(retry.status());
-    Outcome outcome = co_await runStatement(call, *collection, 0, statement, retry->get());
+    const WriteTarget target{call.generic.db, *collection};
+    Outcome outcome = co_await runStatement(call, target, 0, statement, retry->get());
     if (!outcome.status.isOk()) {
         call.errorInfo = std::move(outcome.errorInfo);
         co_return std::move(outcome.status);

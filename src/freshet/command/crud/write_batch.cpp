@@ -36,8 +36,25 @@ bool endsCommand(const Status& status) {
     }
 }
 
-class WriteErrors {
+/// The statements of a command on one collection: their errors become its writeErrors.
+class OneCollection final : public StatementList {
 public:
+    OneCollection(WriteTarget target, bool isOrdered)
+        : target_(std::move(target)), isOrdered_(isOrdered) {}
+
+    const WriteTarget& target(size_t) const override { return target_; }
+    bool failed(size_t i, const Outcome& outcome) override {
+        add(i, outcome.status, outcome.errorInfo);
+        return !isOrdered_;
+    }
+    void addTo(bson::Builder* reply) {
+        if (count_ != 0) {
+            const std::string bytes = errors_.finish();
+            reply->addArray("writeErrors", bson::Document(bytes.data()));
+        }
+    }
+
+private:
     void add(size_t index, const Status& status, const bson::OwnedDocument& info) {
         const bool isBrief = errors_.size() > kErrorTextBytesMax;
         const bool fits = errors_.size() + info.bytes().size() <= kErrorInfoBytesMax;
@@ -50,14 +67,9 @@ public:
         error.add("errmsg", isBrief ? std::string() : bson::repairedUtf8(status.text()));
         ++count_;
     }
-    void addTo(bson::Builder* reply) {
-        if (count_ != 0) {
-            const std::string bytes = errors_.finish();
-            reply->addArray("writeErrors", bson::Document(bytes.data()));
-        }
-    }
 
-private:
+    const WriteTarget target_;
+    const bool isOrdered_;
     bson::Builder errors_;
     size_t count_ = 0;
 };
@@ -85,7 +97,7 @@ query::WriteOptions writeOptionsOf(Fields* fields) {
 }
 
 sync::Task<Outcome> runStatement(Invocation& call,
-                                 const std::string& collection,
+                                 const WriteTarget& target,
                                  size_t i,
                                  Statements& statements,
                                  RetryableWrite* retry) {
@@ -97,7 +109,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
         }
     }
     Turns::Turn turn;  // a direct change of users runs between the turns of their commands
-    if (collection == kUsersCollection && call.generic.db == kUsersDb) {
+    if (target.collection == kUsersCollection && target.db == kUsersDb) {
         StatusOr<Turns::Turn> taken = co_await call.services.users.turns().take(call);
         if (!taken.isOk()) {
             outcome.status = taken.status();
@@ -106,7 +118,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
         turn = std::move(*taken);
     }
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
-        StatusOr<catalog::CollectionRef> seen = call.find(call.generic.db, collection);
+        StatusOr<catalog::CollectionRef> seen = call.find(target.db, target.collection);
         if (!seen.isOk()) {
             outcome.status = seen.status();
             co_return outcome;
@@ -117,12 +129,12 @@ sync::Task<Outcome> runStatement(Invocation& call,
             outcome.status = statements.make(i, nullptr).status();
             if (outcome.status.isOk()) {
                 call.hasTriedToWrite = true;
-                outcome.status = co_await ensureCollection(call, collection);
+                outcome.status = co_await ensureCollection(call, target);
             }
             if (!outcome.status.isOk()) {
                 co_return outcome;
             }
-            seen = call.find(call.generic.db, collection);
+            seen = call.find(target.db, target.collection);
             if (!seen.isOk() || *seen == nullptr) {
                 continue;
             }
@@ -174,6 +186,39 @@ Status checkBatchSize(size_t count) {
                        ". Got " + std::to_string(count) + " operations.");
 }
 
+sync::Task<Status> runEach(Invocation& call,
+                           Statements& statements,
+                           StatementList& list,
+                           RetryableWrite* retry) {
+    Pacer pacer;
+    journal::Lsn newest = 0;
+    for (size_t i = 0; i < statements.count(); ++i) {
+        if (pacer.isDue()) {
+            FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
+            co_await sync::wait(sync::WaitToken::completed());
+        }
+        const WriteTarget& target = list.target(i);
+        RetryableWrite* const recorder = RetryableWrite::isRecorded(target.db) ? retry : nullptr;
+        Outcome outcome = co_await runStatement(call, target, i, statements, recorder);
+        newest = std::max(newest, outcome.lsn);
+        if (outcome.status.isOk()) {
+            continue;
+        }
+        if (endsCommand(outcome.status)) {
+            co_return outcome.status;
+        }
+        const bool isInTransaction = call.transaction != nullptr;
+        if (isInTransaction && outcome.status.code() == Code::kConflict) {
+            co_return outcome.status;  // an error of the whole command: all is to be tried again
+        }
+        call.abortsTransaction = isInTransaction;
+        if (!list.failed(i, outcome) || isInTransaction) {
+            break;
+        }
+    }
+    co_return co_await waitForDurability(call, newest);
+}
+
 sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
@@ -182,48 +227,22 @@ sync::Task<Status> runStatements(Invocation& call,
     StatusOr<std::unique_ptr<RetryableWrite>> retry =
         co_await beginRetryable(call, statements.count());
     FRESHET_CO_RETURN_IF_ERROR(retry.status());
-    WriteErrors errors;
-    Pacer pacer;
-    journal::Lsn newest = 0;
     call.services.counters.add(call.command.kind, statements.count());
-    for (size_t i = 0; i < statements.count(); ++i) {
-        if (pacer.isDue()) {
-            FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
-            co_await sync::wait(sync::WaitToken::completed());
-        }
-        Outcome outcome = co_await runStatement(call, collection, i, statements, retry->get());
-        newest = std::max(newest, outcome.lsn);
-        if (outcome.status.isOk()) {
-            continue;
-        }
-        if (endsCommand(outcome.status)) {
-            co_return outcome.status;
-        }
-        if (call.transaction != nullptr && outcome.status.code() == Code::kConflict) {
-            co_return outcome.status;  // an error of the whole command: all is to be tried again
-        }
-        errors.add(i, outcome.status, outcome.errorInfo);
-        if (call.transaction != nullptr) {
-            call.abortsTransaction = true;
-            break;
-        }
-        if (isOrdered) {
-            break;
-        }
-    }
-    errors.addTo(&call.reply);
+    OneCollection list({call.generic.db, collection}, isOrdered);
+    Status status = co_await runEach(call, statements, list, retry->get());
+    list.addTo(&call.reply);
     if (*retry != nullptr) {
         (*retry)->addTo(&call.reply);
     }
-    co_return co_await waitForDurability(call, newest);
+    co_return status;
 }
 
-sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection) {
+sync::Task<Status> ensureCollection(Invocation& call, const WriteTarget& target) {
     if (call.transaction != nullptr) {
-        co_return call.transaction->create(call.generic.db, collection, {});
+        co_return call.transaction->create(target.db, target.collection, {});
     }
     std::unique_ptr<catalog::Change> change =
-        call.services.catalog.createCollection(call.generic.db, collection, {}, true);
+        call.services.catalog.createCollection(target.db, target.collection, {}, true);
     // No wait for the disk: the write that follows has a later LSN and waits for both.
     const Status status = co_await driveToEnd(*change);
     // A concurrent create with options of its own was first: the collection exists, that is enough.

@@ -25,6 +25,12 @@ public:
     virtual void succeeded(size_t i, const query::WriteResult& result) = 0;
 };
 
+/// The collection that a statement writes to.
+struct WriteTarget {
+    std::string db;
+    std::string collection;
+};
+
 /// The result of one statement.
 struct Outcome {
     Status status;
@@ -32,10 +38,19 @@ struct Outcome {
     bson::OwnedDocument errorInfo;  // {keyPattern, keyValue} and kin
 };
 
+/// Where the statements of a command go, and what becomes of their errors.
+class StatementList {
+public:
+    virtual ~StatementList() = default;
+    virtual const WriteTarget& target(size_t i) const = 0;
+    /// An error of statement `i` alone. False: those after it are not run.
+    virtual bool failed(size_t i, const Outcome& outcome) = 0;
+};
+
 /// Runs one statement, creating the collection when that is needed. Does not wait for durability.
 /// `retry`: null when the command has no transaction number.
 sync::Task<Outcome> runStatement(Invocation& call,
-                                 const std::string& collection,
+                                 const WriteTarget& target,
                                  size_t i,
                                  Statements& statements,
                                  RetryableWrite* retry);
@@ -49,14 +64,21 @@ query::WriteOptions writeOptionsOf(Fields* fields);
 /// InvalidLength unless 1 <= count <= kWriteBatchMax.
 Status checkBatchSize(size_t count);
 
-/// Runs the statements and adds writeErrors to the reply if there are any. A status that is not ok
-/// is an error of the whole command: what was written stays, unacknowledged.
+/// Runs the statements one after the other and waits for durability. A status that is not ok is an
+/// error of the whole command: what was written stays, unacknowledged. `retry`: as above.
+sync::Task<Status> runEach(Invocation& call,
+                           Statements& statements,
+                           StatementList& list,
+                           RetryableWrite* retry);
+
+/// Runs statements on one collection and adds writeErrors to the reply if there are any. The
+/// status is that of runEach().
 sync::Task<Status> runStatements(Invocation& call,
                                  const std::string& collection,
                                  bool isOrdered,
                                  Statements& statements);
 
 /// Creates the collection unless it exists.
-sync::Task<Status> ensureCollection(Invocation& call, const std::string& collection);
+sync::Task<Status> ensureCollection(Invocation& call, const WriteTarget& target);
 
 }  // namespace freshet::command

@@ -47,7 +47,7 @@ Status failIfToldTo(Invocation& call) {
 
 bool RetryableWrite::isMeant(const Invocation& call) {
     return call.generic.txnNumber.has_value() && !call.generic.isInTransaction &&
-           call.generic.db != kSessionsDb;
+           isRecorded(call.generic.db);
 }
 
 RetryableWrite::RetryableWrite(Invocation& call)

@@ -18,8 +18,10 @@ namespace freshet::command {
 
 class RetryableWrite final : public query::Companion {
 public:
-    /// Whether the command is such a write. Writes to kSessionsDb are not: they are done as often
-    /// as they come, because a transaction there must not wait for the gate of another collection.
+    /// Whether writes to the database are. Those to kSessionsDb are done as often as they come,
+    /// because a transaction there must not wait for the gate of another collection.
+    static bool isRecorded(std::string_view db) { return db != kSessionsDb; }
+    /// Whether the command is such a write.
     static bool isMeant(const Invocation& call);
     explicit RetryableWrite(Invocation& call);
 
