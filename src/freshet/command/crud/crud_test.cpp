@@ -33,6 +33,48 @@ TEST_F(CrudTest, WritesAndReadsBack) {
     });
 }
 
+TEST_F(CrudTest, NullIsNoFilter) {
+    expectReplies({
+        {R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})", R"({"n": 2})"},
+        {R"({"delete": "c", "deletes": [{"q": null, "limit": 0}]})",
+         R"({"ok": 0.0, "code": 40414,
+             "errmsg": "BSON field 'delete.deletes.q' is missing but a required field"})"},
+        {R"({"delete": "c", "deletes": [{"q": {}, "limit": null}]})",
+         R"({"ok": 0.0, "code": 9,
+             "errmsg": "The limit field in delete objects must be 0 or 1. Got null"})"},
+        {R"({"update": "c", "updates": [{"q": null, "u": {"a": 1}}]})",
+         R"({"ok": 0.0, "code": 40414,
+             "errmsg": "BSON field 'update.updates.q' is missing but a required field"})"},
+        {R"({"count": "c"})", R"({"n": 2})"},
+    });
+}
+
+TEST_F(CrudTest, AnUpdateOfOneDocumentTakesASort) {
+    expectReplies({
+        {R"({"insert": "c", "documents": [{"_id": 1, "v": 3}, {"_id": 2, "v": 1},
+                                          {"_id": 3, "v": 2}]})",
+         R"({"n": 3})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"hit": 1}}, "sort": {"v": 1}},
+                                        {"q": {"hit": null}, "u": {"v": 9}, "sort": {"v": -1}}]})",
+         R"({"n": 2, "nModified": 2})"},
+        {R"({"find": "c", "sort": {"_id": 1}})",
+         R"({"cursor": {"firstBatch": [{"_id": 1, "v": 9}, {"_id": 2, "v": 1, "hit": 1},
+                                       {"_id": 3, "v": 2}]}})"},
+        {R"({"update": "c", "updates": [{"q": {"v": 77}, "u": {"$set": {"a": 1}}, "upsert": true,
+                                         "sort": {"v": 1}}]})",
+         R"({"n": 1, "nModified": 0})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}, "multi": true,
+                                         "sort": {"v": 1}}]})",
+         R"({"ok": 0.0, "code": 9, "errmsg": "Cannot specify sort with multi=true"})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}, "sort": 1}]})",
+         R"({"ok": 0.0, "code": 14})"},
+        {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}, "sort": {"v": 7}}]})",
+         R"({"ok": 1.0, "n": 0, "writeErrors": [{"index": 0, "code": 15975}]})"},
+        {R"({"delete": "c", "deletes": [{"q": {}, "limit": 1, "sort": {"v": 1}}]})",
+         R"({"ok": 0.0, "code": 40415})"},
+    });
+}
+
 TEST_F(CrudTest, TakesDocumentSequences) {
     const bson::OwnedDocument one = json(R"({"_id": 1})");
     const bson::OwnedDocument two = json(R"({"_id": 2})");
@@ -69,9 +111,9 @@ TEST_F(CrudTest, ChecksBatches) {
         {R"({"insert": "c", "documents": [1]})", R"({"code": 14})"},
         {R"({"insert": "c", "documents": [{}], "ordered": "yes"})", R"({"code": 14})"},
         {R"({"update": "c", "updates": [{"q": {}}]})", R"({"code": 40414})"},
-        {R"({"update": "c", "updates": [{"q": {}, "u": {}, "sort": {"a": 1}}]})",
+        {R"({"update": "c", "updates": [{"q": {}, "u": {}, "limit": 1}]})",
          R"({"code": 40415,
-             "errmsg": "BSON field 'update.updates.sort' is an unknown field."})"},
+             "errmsg": "BSON field 'update.updates.limit' is an unknown field."})"},
         // An unknown stage is an error of the whole command; a known stage at a wrong place, or
         // with wrong contents, is an error of its statement.
         {R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}},

@@ -8,26 +8,42 @@
 
 namespace freshet::command {
 
+query::DeleteRequest readDelete(Fields* fields,
+                                std::string_view filterName,
+                                const bson::OwnedDocument& variables) {
+    query::DeleteRequest request;
+    fields->refuseCollation();
+    request.filter = bson::OwnedDocument(fields->requiredObject(filterName));
+    request.hint = fields->hint();
+    request.variables = variables;
+    return request;
+}
+
 StatusOr<query::DeleteRequest> parseDeleteStatement(bson::Document statement,
                                                     const bson::OwnedDocument& variables) {
     Fields fields(statement, "delete.deletes");
     fields.allowOnly({"q", "limit", "hint", "collation"});
-    fields.refuseCollation();
-    fields.required("q");
-    fields.required("limit");
+    query::DeleteRequest request = readDelete(&fields, "q", variables);
+    const bool isNull = fields.required("limit").isNull();
     const int64_t limit = fields.integer("limit", 0);
-    query::DeleteRequest request;
-    request.filter = bson::OwnedDocument(fields.object("q"));
-    request.hint = fields.hint();
     request.justOne = limit == 1;
-    request.variables = variables;
     FRESHET_RETURN_IF_ERROR(fields.status());
-    if (limit != 0 && limit != 1) {
-        return invalid(
-            Reason::kFailedToParse,
-            "The limit field in delete objects must be 0 or 1. Got " + std::to_string(limit));
+    if (isNull || (limit != 0 && limit != 1)) {
+        return invalid(Reason::kFailedToParse,
+                       "The limit field in delete objects must be 0 or 1. Got " +
+                           (isNull ? "null" : std::to_string(limit)));
     }
     return request;
+}
+
+StatusOr<std::unique_ptr<query::WriteOp>> makeStatement(const query::WorkUnit& unit,
+                                                        catalog::CollectionRef collection,
+                                                        const query::DeleteRequest& request) {
+    if (collection != nullptr) {
+        return query::makeDelete(unit, std::move(collection), request);
+    }
+    FRESHET_RETURN_IF_ERROR(query::checkDelete(request));
+    return std::unique_ptr<query::WriteOp>();
 }
 
 namespace {
@@ -41,11 +57,7 @@ public:
     bool createsCollection(size_t) const override { return false; }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
-        if (collection != nullptr) {
-            return query::makeDelete(unit_, std::move(collection), requests_[i]);
-        }
-        FRESHET_RETURN_IF_ERROR(query::checkDelete(requests_[i]));
-        return std::unique_ptr<query::WriteOp>();
+        return makeStatement(unit_, std::move(collection), requests_[i]);
     }
     void succeeded(size_t, const query::WriteResult& result) override {
         removed_ += result.matched;

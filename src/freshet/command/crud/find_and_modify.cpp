@@ -93,16 +93,8 @@ public:
     }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t,
                                                    catalog::CollectionRef collection) override {
-        if (collection == nullptr) {
-            FRESHET_RETURN_IF_ERROR(command_.removes ? query::checkDelete(command_.remove)
-                                                     : query::checkUpdate(command_.update));
-            if (createsCollection(0)) {
-                FRESHET_RETURN_IF_ERROR(query::checkUpsert(command_.update));
-            }
-            return std::unique_ptr<query::WriteOp>();
-        }
-        return command_.removes ? query::makeDelete(unit_, std::move(collection), command_.remove)
-                                : query::makeUpdate(unit_, std::move(collection), command_.update);
+        return command_.removes ? makeStatement(unit_, std::move(collection), command_.remove)
+                                : makeStatement(unit_, std::move(collection), command_.update);
     }
     void succeeded(size_t, const query::WriteResult& result) override { result_ = result; }
 

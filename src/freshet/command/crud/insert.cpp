@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
 
 namespace freshet::command {
+
+StatusOr<std::unique_ptr<query::WriteOp>> makeStatement(const query::WorkUnit& unit,
+                                                        catalog::CollectionRef collection,
+                                                        bson::Document inserted,
+                                                        const query::WriteOptions& options) {
+    if (collection != nullptr) {
+        return query::makeInsert(unit, std::move(collection), inserted, options);
+    }
+    FRESHET_RETURN_IF_ERROR(query::checkInsert(inserted));
+    return std::unique_ptr<query::WriteOp>();
+}
+
 namespace {
 
 class Inserts final : public Statements {
@@ -17,11 +30,7 @@ public:
     bool createsCollection(size_t) const override { return true; }
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
-        if (collection == nullptr) {
-            FRESHET_RETURN_IF_ERROR(query::checkInsert(documents_[i]));
-            return std::unique_ptr<query::WriteOp>();
-        }
-        return query::makeInsert(unit_, std::move(collection), documents_[i], options_);
+        return makeStatement(unit_, std::move(collection), documents_[i], options_);
     }
     void succeeded(size_t, const query::WriteResult&) override { ++inserted_; }
     int32_t inserted() const { return inserted_; }

@@ -54,34 +54,70 @@ Status addSupplied(bson::Document constants, query::UpdateRequest* request) {
 
 }  // namespace
 
+query::UpdateRequest readUpdate(Fields* fields,
+                                const UpdateNames& names,
+                                const bson::OwnedDocument& variables,
+                                query::WriteOptions options) {
+    query::UpdateRequest request;
+    fields->refuseCollation();
+    fields->required(names.update);
+    request.filter = bson::OwnedDocument(fields->requiredObject(names.filter));
+    request.arrayFilters = bson::OwnedDocument(fields->array("arrayFilters"));
+    request.hint = fields->hint();
+    request.sort = bson::OwnedDocument(fields->object("sort"));
+    request.multi = fields->boolean("multi", false);
+    request.upsert = fields->boolean("upsert", false);
+    request.variables = variables;
+    request.options = options;
+    fields->boolean("upsertSupplied", false);
+    fields->object(names.constants);
+    return request;
+}
+
+Status checkUpdateFields(Fields* fields, const UpdateNames& names, query::UpdateRequest* request) {
+    if (request->multi && fields->has("sort")) {
+        return invalid(Reason::kFailedToParse, "Cannot specify sort with multi=true");
+    }
+    FRESHET_RETURN_IF_ERROR(parseChange(fields->required(names.update), request));
+    const bson::Document constants = fields->object(names.constants);
+    if (fields->has(names.constants)) {
+        FRESHET_RETURN_IF_ERROR(addConstants(constants, request));
+    }
+    return fields->boolean("upsertSupplied", false) ? addSupplied(constants, request)
+                                                    : Status::ok();
+}
+
 StatusOr<query::UpdateRequest> parseUpdateStatement(bson::Document statement,
                                                     const bson::OwnedDocument& variables,
                                                     query::WriteOptions options) {
     Fields fields(statement, "update.updates");
-    fields.allowOnly(
-        {"q", "u", "c", "multi", "upsert", "upsertSupplied", "collation", "arrayFilters", "hint"});
-    fields.refuseCollation();
-    const bson::Element change = fields.required("u");
-    fields.required("q");
-    query::UpdateRequest request;
-    request.filter = bson::OwnedDocument(fields.object("q"));
-    request.arrayFilters = bson::OwnedDocument(fields.array("arrayFilters"));
-    request.hint = fields.hint();
-    request.multi = fields.boolean("multi", false);
-    request.upsert = fields.boolean("upsert", false);
-    request.variables = variables;
-    request.options = options;
-    const bool isSupplied = fields.boolean("upsertSupplied", false);
-    const bson::Document constants = fields.object("c");
+    fields.allowOnly({"q",
+                      "u",
+                      "c",
+                      "multi",
+                      "upsert",
+                      "upsertSupplied",
+                      "collation",
+                      "arrayFilters",
+                      "hint",
+                      "sort"});
+    query::UpdateRequest request = readUpdate(&fields, {}, variables, options);
     FRESHET_RETURN_IF_ERROR(fields.status());
-    FRESHET_RETURN_IF_ERROR(parseChange(change, &request));
-    if (fields.has("c")) {
-        FRESHET_RETURN_IF_ERROR(addConstants(constants, &request));
-    }
-    if (isSupplied) {
-        FRESHET_RETURN_IF_ERROR(addSupplied(constants, &request));
-    }
+    FRESHET_RETURN_IF_ERROR(checkUpdateFields(&fields, {}, &request));
     return request;
+}
+
+StatusOr<std::unique_ptr<query::WriteOp>> makeStatement(const query::WorkUnit& unit,
+                                                        catalog::CollectionRef collection,
+                                                        const query::UpdateRequest& request) {
+    if (collection != nullptr) {
+        return query::makeUpdate(unit, std::move(collection), request);
+    }
+    FRESHET_RETURN_IF_ERROR(query::checkUpdate(request));
+    if (request.upsert) {
+        FRESHET_RETURN_IF_ERROR(query::checkUpsert(request));
+    }
+    return std::unique_ptr<query::WriteOp>();
 }
 
 namespace {
@@ -96,15 +132,7 @@ public:
 
     StatusOr<std::unique_ptr<query::WriteOp>> make(size_t i,
                                                    catalog::CollectionRef collection) override {
-        const query::UpdateRequest& request = requests_[i];
-        if (collection != nullptr) {
-            return query::makeUpdate(unit_, std::move(collection), request);
-        }
-        FRESHET_RETURN_IF_ERROR(query::checkUpdate(request));
-        if (request.upsert) {
-            FRESHET_RETURN_IF_ERROR(query::checkUpsert(request));
-        }
-        return std::unique_ptr<query::WriteOp>();
+        return makeStatement(unit_, std::move(collection), requests_[i]);
     }
 
     void succeeded(size_t i, const query::WriteResult& result) override {

@@ -106,13 +106,31 @@ std::string_view Fields::string(std::string_view name) {
     return found.stringValue();
 }
 
+void Fields::missing(std::string_view name) {
+    fail(invalid(Reason::kMissingField,
+                 quotedField(context_, name) + " is missing but a required field"));
+}
+
 bson::Element Fields::required(std::string_view name) {
     bson::Element found = index_.find(name);
     if (found.isMissing()) {
-        fail(invalid(Reason::kMissingField,
-                     quotedField(context_, name) + " is missing but a required field"));
+        missing(name);
     }
     return found;
+}
+
+bson::Document Fields::requiredObject(std::string_view name) {
+    if (!has(name)) {
+        missing(name);
+    }
+    return object(name);
+}
+
+std::vector<bson::Document> Fields::requiredObjects(std::string_view name) {
+    if (!has(name)) {
+        missing(name);
+    }
+    return objects(name);
 }
 
 std::string_view Fields::requiredString(std::string_view name) {

@@ -124,6 +124,9 @@ public:
     /// The field's value as a string; an error when it is absent or of another type.
     std::string_view requiredString(std::string_view name);
     bson::Element required(std::string_view name);
+    /// Errors when it is absent, null or of another type.
+    bson::Document requiredObject(std::string_view name);
+    std::vector<bson::Document> requiredObjects(std::string_view name);
     /// The objects of an array; an error when an element is not an object.
     std::vector<bson::Document> objects(std::string_view name);
     /// {}, {$natural: 1}, a key pattern, or {"": "name"}: the form that query takes.
@@ -139,6 +142,7 @@ public:
 
 private:
     void wrongType(const bson::Element& element, std::string_view expected);
+    void missing(std::string_view name);
     bool mayHave(std::string_view name) const { return index_.mayHave(name); }
     bson::Element elementThere(std::string_view name) const;
     bool booleanThere(std::string_view name, bool fallback);

@@ -79,8 +79,7 @@ StatusOr<std::vector<bson::Document>> Invocation::documents(std::string_view fie
         }
     }
     Fields fields(index, command.name);
-    fields.required(field);
-    std::vector<bson::Document> result = fields.objects(field);
+    std::vector<bson::Document> result = fields.requiredObjects(field);
     FRESHET_RETURN_IF_ERROR(fields.status());
     return result;
 }
