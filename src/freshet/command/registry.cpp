@@ -25,7 +25,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         testCommands,          renameCommands,       modifyCommands,    sizeCommands,
         replicaSetCommands,    serverStatusCommands, upkeepCommands,    operationCommands,
         mergeUsersCommands,    profileCommands,      hashCommands,      mapReduceCommands,
-        languageCommands,      transactionCommands,
+        languageCommands,      transactionCommands,  bulkWriteCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

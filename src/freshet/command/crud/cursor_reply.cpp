@@ -240,12 +240,12 @@ sync::Task<Status> readOnce(Invocation& call, query::QueryCursor& cursor, query:
     co_return status;
 }
 
-StatusOr<int64_t> batchSizeOf(const Invocation& call) {
+StatusOr<int64_t> batchSizeOf(const Invocation& call, int64_t fallback) {
     Fields outer(call.body(), call.command.name);
     bson::Document options = outer.object("cursor");
     Fields fields(options, std::string_view("cursor"));
     fields.allowOnly({"batchSize"});
-    const int64_t size = fields.integer("batchSize", kFirstBatchDocuments, 0);
+    const int64_t size = fields.integer("batchSize", fallback, 0);
     FRESHET_RETURN_IF_ERROR(outer.status());
     FRESHET_RETURN_IF_ERROR(fields.status());
     return size;

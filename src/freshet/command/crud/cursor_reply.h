@@ -41,8 +41,8 @@ sync::Task<Status> fillBatch(Invocation& call,
 /// The same with a snapshot of its own, for reads that do not count as the command's work.
 sync::Task<Status> readOnce(Invocation& call, query::QueryCursor& cursor, query::Batch* batch);
 
-/// The batchSize in `cursor: {batchSize: n}`; kFirstBatchDocuments when it is absent.
-StatusOr<int64_t> batchSizeOf(const Invocation& call);
+/// The batchSize in `cursor: {batchSize: n}`; `fallback` when it is absent.
+StatusOr<int64_t> batchSizeOf(const Invocation& call, int64_t fallback = kFirstBatchDocuments);
 
 /// A cursor over documents made beforehand.
 std::unique_ptr<query::QueryCursor> makeListCursor(std::vector<bson::OwnedDocument> documents);

@@ -25,7 +25,7 @@ LatencyClass latencyClassOf(const Command& command) {
         case OpKind::kCommand:
             break;
     }
-    if (command.name == "findAndModify") {
+    if (command.name == "findAndModify" || command.name == "bulkWrite") {
         return LatencyClass::kWrites;
     }
     return command.takesReadConcern ? LatencyClass::kReads : LatencyClass::kCommands;

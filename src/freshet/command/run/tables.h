@@ -12,6 +12,7 @@ using CommandTable = std::vector<Command>;
 CommandTable insertCommands();
 CommandTable updateCommands();
 CommandTable deleteCommands();
+CommandTable bulkWriteCommands();
 CommandTable findCommands();
 CommandTable findAndModifyCommands();
 CommandTable explainCommands();

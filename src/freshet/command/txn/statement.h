@@ -14,6 +14,9 @@ Status checkStatement(const Command& command,
                       const GenericArguments& generic,
                       const BodyIndex& body);
 
+/// kOperationNotSupportedInTransaction: the database holds the server's own data.
+Status checkDatabaseInTransaction(std::string_view db);
+
 /// Ok if the session's newest transaction is the one of that number, and in progress.
 /// kNoSuchTransaction, kTransactionCommitted otherwise.
 Status checkState(int64_t number, const Transactions::Known& known);
