@@ -56,7 +56,8 @@ TEST(Options, ListsAndDefaults) {
     auto defaults = parseWireOptions({});
     ASSERT_TRUE(defaults.isOk());
     EXPECT_EQ(defaults->clients, (std::vector<unsigned>{1, 8, 64}));
-    EXPECT_TRUE(defaults->durable);
+    EXPECT_EQ(defaults->durabilities, std::vector<std::string>{"durable"});
+    EXPECT_FALSE(defaults->driver);
     auto given = parseWireOptions({"--op", "get", "--clients", "1,2", "--clients", "3", "--json"});
     ASSERT_TRUE(given.isOk());
     EXPECT_EQ(given->ops, std::vector<std::string>{"get"});
@@ -69,6 +70,12 @@ TEST(Options, ListsAndDefaults) {
     EXPECT_EQ(mixed->valueBytes, (std::vector<uint64_t>{1'024, 65'536, 1'048'576}));
     EXPECT_EQ(mixed->putPercent, 10u);
     EXPECT_TRUE(mixed->stages);
+    auto driver = parseWireOptions(
+        {"--load", "driver", "--op", "ping,put", "--durability", "nosync,durable"});
+    ASSERT_TRUE(driver.isOk());
+    EXPECT_TRUE(driver->driver);
+    EXPECT_EQ(driver->ops, (std::vector<std::string>{"ping", "put"}));
+    EXPECT_EQ(driver->durabilities, (std::vector<std::string>{"nosync", "durable"}));
     auto model = parseWireOptions({"--op", "model", "--value-bytes", "91M,2G"});
     ASSERT_TRUE(model.isOk());
     EXPECT_EQ(model->valueBytes, (std::vector<uint64_t>{91u << 20, 2ull << 30}));
@@ -90,6 +97,10 @@ TEST(Options, MistakesAreNamed) {
                                                {"--clients", "1,"},
                                                {"--seconds"},
                                                {"--durability", "maybe"},
+                                               {"--durability", "durable,"},
+                                               {"--load", "heavy"},
+                                               {"--load", "driver", "--with-echo"},
+                                               {"--with-echo", "--op", "ping"},
                                                {"--transport", "pigeon"},
                                                {"--transport", "rdma"},
                                                {"--transport", "rdma-oneslot"},
@@ -117,6 +128,22 @@ TEST(GridFsTransfer, ReadsItsCommandLine) {
     EXPECT_FALSE(parseGridFsTransferOptions({"get"}).isOk());
     EXPECT_FALSE(parseGridFsTransferOptions({"list", "a.bin"}).isOk());
     EXPECT_FALSE(parseGridFsTransferOptions({"put", "a.bin", "--chunk-bytes", "17M"}).isOk());
+}
+
+TEST(Requests, APingIsOneAndAnyAnswerButOkIsAnError) {
+    const RequestTemplate ping = pingRequest();
+    const auto parsed = wire::parseRequest(ping.bytes);
+    ASSERT_TRUE(parsed.isOk());
+    EXPECT_EQ(parsed->body.find("ping").toInt64(), 1);
+    EXPECT_EQ(parsed->body.find("$db").stringValue(), "admin");
+    const auto reply = [](double ok) {
+        std::string message;
+        const std::string body = bson::Builder().add("ok", ok).finish();
+        wire::appendOpMsg(&message, 1, 1, 0, bson::Document(body));
+        return message;
+    };
+    EXPECT_TRUE(ping.checkReply(reply(1)).isOk());
+    EXPECT_FALSE(ping.checkReply(reply(0)).isOk());
 }
 
 /// A message that is not a put is a get.
@@ -223,11 +250,12 @@ private:
     };
 };
 
-LoadPlan putPlan(uint16_t port, unsigned clients) {
+LoadPlan putPlan(uint16_t port, unsigned clients, bool isBlocking = false) {
     LoadPlan plan;
     plan.host = "127.0.0.1";
     plan.port = port;
     plan.clients = clients;
+    plan.isBlocking = isBlocking;
     plan.threads = 2;
     plan.warmUpMillis = 20;
     plan.millis = 100;
@@ -236,13 +264,16 @@ LoadPlan putPlan(uint16_t port, unsigned clients) {
     return plan;
 }
 
-TEST(Load, EveryRequestIsAnsweredOnceAndIdsAreUnique) {
+/// The parameter: whether each connection has a thread that blocks.
+class Load : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Load, EveryRequestIsAnsweredOnceAndIdsAreUnique) {
     auto sink = std::make_shared<InsertSink>();
     transport::ServerTransportOptions options;
     options.port = 0;
     options.reactors = 1;
     auto server = std::move(transport::ServerTransport::start(options, sink)).value();
-    auto result = runLoad(putPlan(server->port(), 5));
+    auto result = runLoad(putPlan(server->port(), 5, GetParam()));
     server->shutdown();
     ASSERT_TRUE(result.isOk()) << result.status().toString();
     EXPECT_GT(result->latencies.total(), 0u);
@@ -252,7 +283,7 @@ TEST(Load, EveryRequestIsAnsweredOnceAndIdsAreUnique) {
     EXPECT_LE(*sink->ids.rbegin(), static_cast<int64_t>(1'000 + result->idsUsed));
 }
 
-TEST(Load, SessionsOverRdmaSendTheSame) {
+TEST(LoadOfSessions, OverRdmaSendTheSame) {
     const auto sim = std::make_shared<testing::SimVerbs>();
     auto sink = std::make_shared<InsertSink>();
     transport::ServerTransportOptions options;
@@ -277,20 +308,24 @@ TEST(Load, SessionsOverRdmaSendTheSame) {
     EXPECT_LE(*sink->ids.rbegin(), static_cast<int64_t>(1'000 + result->idsUsed));
 }
 
-TEST(Load, AWrongReplyEndsIt) {
+TEST_P(Load, AWrongReplyEndsIt) {
     auto sink = std::make_shared<InsertSink>();
     sink->inserted = 0;
     transport::ServerTransportOptions options;
     options.port = 0;
     options.reactors = 1;
     auto server = std::move(transport::ServerTransport::start(options, sink)).value();
-    auto result = runLoad(putPlan(server->port(), 2));
+    auto result = runLoad(putPlan(server->port(), 2, GetParam()));
     ASSERT_FALSE(result.isOk());
     EXPECT_NE(result.status().text().find("put"), std::string_view::npos);
     const uint16_t port = server->port();
     server->shutdown();
-    EXPECT_EQ(runLoad(putPlan(port, 1)).status().code(), Code::kUnavailable);
+    EXPECT_EQ(runLoad(putPlan(port, 1, GetParam())).status().code(), Code::kUnavailable);
 }
+
+INSTANTIATE_TEST_SUITE_P(, Load, ::testing::Bool(), [](const auto& tested) {
+    return tested.param ? "Driver" : "Epoll";
+});
 
 TEST(Processes, ChildrenAreStartedMeasuredAndEnded) {
     auto child = ChildProcess::start({"/bin/sleep", "1000"}, "/dev/null");

@@ -12,12 +12,14 @@
 namespace freshet::bench {
 
 StatusOr<LoadResult> runLoad(const LoadPlan& plan) {
-    const bool hasSessions = plan.connect != nullptr;
-    const unsigned threadCount = hasSessions ? plan.clients : std::min(plan.threads, plan.clients);
+    const bool isBlocking = plan.connect != nullptr || plan.isBlocking;
+    const unsigned threadCount = isBlocking ? plan.clients : std::min(plan.threads, plan.clients);
     PhaseFlag phase{Phase::kWarmingUp};
     std::vector<std::unique_ptr<Worker>> workers;
     for (unsigned i = 0; i < threadCount; ++i) {
-        workers.push_back(hasSessions ? makeSessionWorker(phase) : makeSocketWorker(phase));
+        workers.push_back(plan.connect != nullptr ? makeSessionWorker(phase)
+                          : isBlocking            ? makeDriverWorker(phase)
+                                                  : makeSocketWorker(phase));
     }
     for (unsigned i = 0; i < plan.clients; ++i) {
         FRESHET_RETURN_IF_ERROR(workers[i % threadCount]->add(plan, {i, plan.clients}));

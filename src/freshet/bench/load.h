@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The load generator: many connections with one request in flight each, on a few threads that
-/// sleep in epoll. It sends copies of one request in which only ids change, so that it costs far
-/// less than the server it measures.
+/// sleep in epoll, or on a blocking thread for each. It sends copies of one request in which only
+/// ids change, so that it costs far less than the server it measures.
 #pragma once
 
 #include "freshet/base/bytes.h"
@@ -41,8 +41,10 @@ struct LoadPlan {
     uint16_t port = 0;
     /// Replaces host and port: makes the sessions, each of which gets a thread.
     std::function<StatusOr<std::unique_ptr<transport::Session>>()> connect;
+    /// A thread for each connection to host and port, which blocks.
+    bool isBlocking = false;
     unsigned clients = 1;
-    unsigned threads = 1;  // for connections to host and port
+    unsigned threads = 1;  // for connections that do not block
     uint64_t warmUpMillis = 0;
     uint64_t millis = 0;
     RequestTemplate request;

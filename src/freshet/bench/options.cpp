@@ -13,8 +13,8 @@ constexpr uint64_t kRecordBytesMost = uint64_t{256} << 20;
 
 Status addOps(WireOptions* out, const std::string& value) {
     for (const std::string& op : splitAtCommas(value)) {
-        if (op != "get" && op != "put" && op != "mixed" && op != "model") {
-            return badValue("'" + op + "' is none of get, put, mixed and model");
+        if (op != "get" && op != "put" && op != "mixed" && op != "model" && op != "ping") {
+            return badValue("'" + op + "' is none of get, put, mixed, ping and model");
         }
         out->ops.push_back(op);
     }
@@ -63,10 +63,20 @@ const Setters<WireOptions>& wireSetters() {
          }},
         {"--durability",
          [](WireOptions* out, const std::string& value) {
-             out->durable = value == "durable";
-             return value == "durable" || value == "nosync"
+             for (const std::string& each : splitAtCommas(value)) {
+                 if (each != "durable" && each != "nosync") {
+                     return badValue("'" + each + "' is neither durable nor nosync");
+                 }
+                 out->durabilities.push_back(each);
+             }
+             return Status::ok();
+         }},
+        {"--load",
+         [](WireOptions* out, const std::string& value) {
+             out->driver = value == "driver";
+             return value == "driver" || value == "epoll"
                         ? Status::ok()
-                        : badValue("'" + value + "' is neither durable nor nosync");
+                        : badValue("'" + value + "' is neither epoll nor driver");
          }},
         {"--transport",
          [](WireOptions* out, const std::string& value) {
@@ -108,6 +118,9 @@ Status checkTogether(const WireOptions& out) {
             "--transport rdma needs --uri (with an address that a device has), and goes "
             "with neither --with-echo nor --idle");
     }
+    if (out.driver && (out.rdma || out.withEcho)) {
+        return badValue("--load driver goes with neither --transport rdma nor --with-echo");
+    }
     const bool onlyModels = std::all_of(
         out.ops.begin(), out.ops.end(), [](const std::string& op) { return op == "model"; });
     const uint64_t largest = *std::max_element(out.valueBytes.begin(), out.valueBytes.end());
@@ -116,7 +129,7 @@ Status checkTogether(const WireOptions& out) {
                         "; --op model stores more");
     }
     const bool hasOthers = std::any_of(out.ops.begin(), out.ops.end(), [](const std::string& op) {
-        return op == "model" || op == "mixed";
+        return op != "get" && op != "put";
     });
     return hasOthers && out.withEcho ? badValue("--with-echo goes with get and put only")
                                      : Status::ok();
@@ -137,6 +150,7 @@ StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments
     out.ops.clear();
     out.clients.clear();
     out.valueBytes.clear();
+    out.durabilities.clear();
     const Flags<WireOptions> flags = {{"--with-echo", &WireOptions::withEcho},
                                       {"--stages", &WireOptions::stages},
                                       {"--json", &WireOptions::json}};
@@ -144,6 +158,7 @@ StatusOr<WireOptions> parseWireOptions(const std::vector<std::string>& arguments
     useUnlessGiven(defaults.ops, &out.ops);
     useUnlessGiven(defaults.clients, &out.clients);
     useUnlessGiven(defaults.valueBytes, &out.valueBytes);
+    useUnlessGiven(defaults.durabilities, &out.durabilities);
     FRESHET_RETURN_IF_ERROR(checkTogether(out));
     return out;
 }
@@ -152,17 +167,21 @@ std::string_view wireUsage() {
     return R"(usage: freshet-bench wire [options]
 Closed-loop clients against a server over the wire protocol; one line a measurement.
   --op OP[,OP...]       get (find by _id) and put (insert) are measured by default; mixed is both by
-                        chance; model stores a large binary as GridFS does, reads it back and compares
+                        chance; ping does nothing; model stores a large binary as GridFS does, reads
+                        it back and compares
   --put-percent N       of mixed: how many of a hundred are puts (default 50)
   --clients N[,N...]    connections, each with one request in flight (default 1,8,64)
   --value-bytes N[,N...] sizes of the value field, or of a model's binary; K, M and G are 1,024 and its
                         powers (default 1024)
   --seconds N           measured time of a row, after a warm-up of a quarter (default 5)
-  --durability D        of put: durable (default; w:1, j:true) or nosync (w:1, j:false)
+  --durability D[,D]    of put: durable (default; w:1, j:true), nosync (w:1, j:false)
   --records N           documents that get chooses from (default 100000, at most 256 MiB of them)
   --with-echo           after each row, the same sizes against an echo on the same reactors
   --idle N              measures again beside N idle connections, and what each of them holds
-  --threads N           threads of the load generator (default 2)
+  --load L              epoll (default): few threads send for all connections; driver: a thread for each
+                        connection, which blocks as most drivers do: it sends a message, reads the
+                        reply's header, then the rest
+  --threads N           threads of --load epoll (default 2)
   --transport T         tcp (default), or rdma: a thread a connection, and an error where the
                         server or this machine has no RDMA; needs --uri. rdma-oneslot: the same with
                         a buffer of the largest message a side and way in place of rings, 96 MB a

@@ -13,13 +13,14 @@ namespace freshet::bench {
 struct WireOptions {
     std::vector<std::string> ops{"get", "put"};
     std::vector<unsigned> clients{1, 8, 64};
-    std::vector<uint64_t> valueBytes{1024};  // each is measured; op model: of the binary
-    unsigned putPercent = 50;                // for op mixed
+    std::vector<uint64_t> valueBytes{1024};            // each is measured; op model: of the binary
+    std::vector<std::string> durabilities{"durable"};  // each is measured, of puts and models
+    unsigned putPercent = 50;                          // for op mixed
     unsigned seconds = 5;
     unsigned threads = 2;  // of the load generator
     uint64_t records = 0;  // 0: 100,000, or as many as kRecordBytesMost holds
-    bool durable = true;   // of puts
     bool withEcho = false;
+    bool driver = false;  // one blocking connection for each thread
     unsigned idle = 0;  // connections that send one get and stay open, while all is measured again
     bool json = false;
     bool stages = false;   // also report what the server and the system count

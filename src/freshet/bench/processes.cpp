@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -227,8 +228,14 @@ uint64_t microsOfTicks(uint64_t ticks) {
 }  // namespace
 
 StatusOr<uint64_t> cpuMicrosOf(int64_t pid) {
-    FRESHET_ASSIGN_OR_RETURN(const ProcessTimes times, timesOf(std::to_string(pid)));
-    return microsOfTicks(times.own);
+    clockid_t clock = 0;
+    timespec time{};
+    if (::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) != 0 ||
+        ::clock_gettime(clock, &time) != 0) {
+        return Status(Code::kIo, "Cannot read the processor time of " + std::to_string(pid));
+    }
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000u +
+           static_cast<uint64_t>(time.tv_nsec) / 1'000u;
 }
 
 StatusOr<uint64_t> cpuMicrosOfFamily(int64_t pid) {

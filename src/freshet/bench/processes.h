@@ -52,9 +52,10 @@ private:
     const std::string path_;
 };
 
-/// User and system time of all the process's threads so far, from /proc, in steps of 10 ms.
+/// User and system time of all the process's threads so far.
 StatusOr<uint64_t> cpuMicrosOf(int64_t pid);
-/// The same for the process and its children, including those that have ended.
+/// The same for the process and its children, including those that have ended, from /proc, in steps
+/// of 10 ms.
 StatusOr<uint64_t> cpuMicrosOfFamily(int64_t pid);
 /// The name of the program that runs as `pid` on this machine; empty if there is none.
 std::string programOf(int64_t pid);

@@ -70,6 +70,14 @@ RequestTemplate getRequest(uint64_t records) {
     return out;
 }
 
+RequestTemplate pingRequest() {
+    const std::string body = bson::Builder().add("ping", int32_t{1}).add("$db", "admin").finish();
+    RequestTemplate out;
+    wire::appendOpMsg(&out.bytes, 1, 0, 0, bson::Document(body));
+    out.checkReply = [](ByteView reply) { return okBody(reply).status(); };
+    return out;
+}
+
 RequestTemplate putRequest(size_t valueBytes, bool durable, uint64_t idBase) {
     bson::Builder command;
     command.add("insert", kPutCollection).add("ordered", true);

@@ -15,6 +15,8 @@ inline constexpr std::string_view kPutCollection = "put";
 
 /// A find by _id with limit 1, among _ids 0 to records - 1.
 RequestTemplate getRequest(uint64_t records);
+/// {ping: 1}.
+RequestTemplate pingRequest();
 /// An insert of one document {_id, value} in a document sequence.
 RequestTemplate putRequest(size_t valueBytes, bool durable, uint64_t idBase);
 /// `requestBytes` bytes, which an echo server answers with any one message.

@@ -12,6 +12,7 @@
 #include "freshet/platform/thread.h"
 
 #include <cstdio>
+#include <map>
 #include <optional>
 
 namespace freshet::bench {
@@ -39,11 +40,17 @@ private:
     Status measureSize(uint64_t valueBytes);
     /// Opens the idle connections and reports how much memory the server holds for each.
     Status fillWithIdle();
-    Row rowFor(const std::string& op, uint64_t valueBytes, unsigned clients);
-    Status measureOp(const std::string& op, uint64_t valueBytes, unsigned clients);
+    Row rowFor(const std::string& op,
+               const std::string& durability,
+               uint64_t valueBytes,
+               unsigned clients);
+    Status measureOp(const std::string& op, const std::string& durability, uint64_t valueBytes);
     Status measureEcho(const Row& of, size_t replyBytes);
     StatusOr<LoadResult> measure(const Row& row);
     void print(const Row& row, const LoadResult& result, const ServerWork& work);
+    /// The server's processor time of an operation less that of the last ping with as many
+    /// clients; empty: there was none.
+    std::optional<double> overPing(const Row& row, const ServerWork& work, double ops);
     LoadPlan planFor(unsigned clients) const;
 
     const WireOptions& options_;
@@ -51,6 +58,7 @@ private:
     uint64_t nextId_ = 0;
     IdleCrowd crowd_;
     std::optional<uint64_t> preloadedBytes_;
+    std::map<unsigned, double> pingMicros_;  // of the last ping, by clients
 };
 
 Status WireBench::run() {
@@ -76,16 +84,16 @@ Status WireBench::measureAll() {
 
 Status WireBench::measureSize(uint64_t valueBytes) {
     for (const std::string& op : options_.ops) {
-        if (op == "model") {
-            FRESHET_RETURN_IF_ERROR(measureModel(options_, *subject_, valueBytes));
-            continue;
-        }
-        if (op != "put" && preloadedBytes_ != valueBytes) {
+        if ((op == "get" || op == "mixed") && preloadedBytes_ != valueBytes) {
             FRESHET_RETURN_IF_ERROR(preload(valueBytes));
             preloadedBytes_ = valueBytes;
         }
-        for (unsigned clients : options_.clients) {
-            FRESHET_RETURN_IF_ERROR(measureOp(op, valueBytes, clients));
+        const bool writes = op != "get" && op != "ping";
+        for (const std::string& durability :
+             writes ? options_.durabilities : std::vector<std::string>{"none"}) {
+            FRESHET_RETURN_IF_ERROR(op == "model"
+                                        ? measureModel(options_, *subject_, valueBytes, durability)
+                                        : measureOp(op, durability, valueBytes));
         }
     }
     return Status::ok();
@@ -146,29 +154,33 @@ LoadPlan WireBench::planFor(unsigned clients) const {
     plan.port = subject_->where().port;
     plan.clients = clients;
     plan.threads = options_.threads;
+    plan.isBlocking = options_.driver;
     plan.millis = options_.seconds * 1'000u;
     plan.warmUpMillis = plan.millis / 4;
     return plan;
 }
 
-Row WireBench::rowFor(const std::string& op, uint64_t valueBytes, unsigned clients) {
+Row WireBench::rowFor(const std::string& op,
+                      const std::string& durability,
+                      uint64_t valueBytes,
+                      unsigned clients) {
     Row row;
     row.op = op;
+    row.durability = durability;
     row.valueBytes = valueBytes;
     row.plan = planFor(clients);
     row.serverPid = subject_->pid();
     row.forStages = options_.stages ? &subject_->connection() : nullptr;
     const RequestTemplate get = getRequest(recordsFor(options_, valueBytes));
-    if (op == "get") {
-        row.plan.request = get;
+    if (op == "get" || op == "ping") {
+        row.plan.request = op == "get" ? get : pingRequest();
         return row;
     }
-    row.plan.request = putRequest(valueBytes, options_.durable, nextId_);
+    row.plan.request = putRequest(valueBytes, durability == "durable", nextId_);
     if (op == "mixed") {
         row.plan.request.other = std::make_shared<const RequestTemplate>(get);
         row.plan.request.otherPercent = 100 - options_.putPercent;
     }
-    row.durability = options_.durable ? "durable" : "nosync";
     // What inserts leave to be written counts as their cost, if the server supports fsync.
     row.settle = [this] {
         const std::string command = bson::Builder().add("fsync", int32_t{1}).finish();
@@ -177,11 +189,31 @@ Row WireBench::rowFor(const std::string& op, uint64_t valueBytes, unsigned clien
     return row;
 }
 
-Status WireBench::measureOp(const std::string& op, uint64_t valueBytes, unsigned clients) {
-    const Row row = rowFor(op, valueBytes, clients);
-    FRESHET_ASSIGN_OR_RETURN(LoadResult result, measure(row));
-    nextId_ += result.idsUsed + clients;
-    return options_.withEcho ? measureEcho(row, result.replyBytes) : Status::ok();
+Status WireBench::measureOp(const std::string& op,
+                            const std::string& durability,
+                            uint64_t valueBytes) {
+    for (unsigned clients : options_.clients) {
+        const Row row = rowFor(op, durability, valueBytes, clients);
+        FRESHET_ASSIGN_OR_RETURN(LoadResult result, measure(row));
+        nextId_ += result.idsUsed + clients;
+        if (options_.withEcho) {
+            FRESHET_RETURN_IF_ERROR(measureEcho(row, result.replyBytes));
+        }
+    }
+    return Status::ok();
+}
+
+std::optional<double> WireBench::overPing(const Row& row, const ServerWork& work, double ops) {
+    if (!work.cpuMicros || ops == 0) {
+        return std::nullopt;
+    }
+    const double micros = *work.cpuMicros / ops;
+    if (row.op == "ping") {
+        pingMicros_[row.plan.clients] = micros;
+        return std::nullopt;
+    }
+    const auto ping = pingMicros_.find(row.plan.clients);
+    return ping == pingMicros_.end() ? std::nullopt : std::optional(micros - ping->second);
 }
 
 Status WireBench::measureEcho(const Row& of, size_t replyBytes) {
@@ -223,7 +255,15 @@ StatusOr<LoadResult> WireBench::measure(const Row& row) {
 void WireBench::print(const Row& row, const LoadResult& result, const ServerWork& work) {
     const double ops = static_cast<double>(result.latencies.total());
     const double perOp = ops > 0 ? 1 / ops : 0;
-    const std::string server = options_.json ? work.json(ops, options_.stages) : work.cpuText(ops);
+    std::string server = options_.json ? work.json(ops, options_.stages) : work.cpuText(ops);
+    if (const std::optional<double> over = overPing(row, work, ops)) {
+        char text[64];
+        std::snprintf(text,
+                      sizeof(text),
+                      options_.json ? R"(, "over_ping_us_per_op": %.3f)" : " (ping %+.3f)",
+                      *over);
+        server += text;
+    }
     const char* format =
         options_.json
             ? R"({"op": "%s", "transport": "%s", "clients": %u, "value_bytes": %llu, "durability": "%s", )"

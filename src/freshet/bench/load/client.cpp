@@ -23,6 +23,29 @@ Status systemError(const char* what) {
 
 }  // namespace
 
+StatusOr<int> connectTcp(const std::string& host, uint16_t port) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+        return Status(Code::kUnavailable, "Cannot find host " + host);
+    }
+    const int descriptor = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool connected =
+        descriptor >= 0 && ::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0;
+    const int error = errno;
+    ::freeaddrinfo(found);
+    if (!connected) {
+        ::close(descriptor);
+        errno = error;
+        return errno == ECONNREFUSED ? Status(Code::kUnavailable, "Nothing listens there")
+                                     : systemError("connect");
+    }
+    const int one = 1;
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return descriptor;
+}
+
 Client::~Client() {
     if (descriptor_ >= 0) {
         ::close(descriptor_);
@@ -30,24 +53,7 @@ Client::~Client() {
 }
 
 Status Client::connect(const std::string& host, uint16_t port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-        return Status(Code::kUnavailable, "Cannot find host " + host);
-    }
-    descriptor_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool connected =
-        descriptor_ >= 0 && ::connect(descriptor_, found->ai_addr, found->ai_addrlen) == 0;
-    const int error = errno;
-    ::freeaddrinfo(found);
-    if (!connected) {
-        errno = error;
-        return errno == ECONNREFUSED ? Status(Code::kUnavailable, "Nothing listens there")
-                                     : systemError("connect");
-    }
-    const int one = 1;
-    ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    FRESHET_ASSIGN_OR_RETURN(descriptor_, connectTcp(host, port));
     return ::fcntl(descriptor_, F_SETFL, O_NONBLOCK) == 0 ? Status::ok() : systemError("fcntl");
 }
 

@@ -11,6 +11,9 @@
 
 namespace freshet::bench {
 
+/// A connected TCP socket that blocks. kUnavailable when nothing listens there.
+StatusOr<int> connectTcp(const std::string& host, uint16_t port);
+
 class Client {
 public:
     struct Progress {

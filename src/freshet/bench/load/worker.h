@@ -30,6 +30,8 @@ public:
 
 /// Opens many connections over TCP.
 std::unique_ptr<Worker> makeSocketWorker(const PhaseFlag& phase);
+/// One connection over TCP that blocks, read and written as libmongoc does it.
+std::unique_ptr<Worker> makeDriverWorker(const PhaseFlag& phase);
 /// One connection: a session that blocks (LoadPlan::connect).
 std::unique_ptr<Worker> makeSessionWorker(const PhaseFlag& phase);
 

@@ -28,11 +28,14 @@ struct Passed {
 /// One model on one connection.
 class ModelRun {
 public:
-    ModelRun(const WireOptions& options, Subject& subject, uint64_t bytes)
-        : options_(options), subject_(subject), bytes_(bytes) {
+    ModelRun(const WireOptions& options,
+             Subject& subject,
+             uint64_t bytes,
+             const std::string& durability)
+        : options_(options), subject_(subject), bytes_(bytes), durability_(durability) {
         bucket_.database = kDatabase;
         bucket_.name = kModelBucket;
-        bucket_.durable = options.durable;
+        bucket_.durable = durability == "durable";
     }
     Status run();
 
@@ -46,6 +49,7 @@ private:
     const WireOptions& options_;
     Subject& subject_;
     const uint64_t bytes_;
+    const std::string durability_;
     const std::string name_ = "model-" + std::to_string(bytes_);
     client::GridFsBucket bucket_;
     std::unique_ptr<client::Connection> connection_;
@@ -138,7 +142,7 @@ void ModelRun::print(const char* what,
                 what,
                 subject_.transport().data(),
                 static_cast<unsigned long long>(bytes_),
-                options_.durable ? "durable" : "nosync",
+                durability_.c_str(),
                 seconds,
                 mib / seconds,
                 perMib,
@@ -162,8 +166,11 @@ Status forModelBytes(uint64_t bytes, const std::function<Status(ByteView)>& each
     return Status::ok();
 }
 
-Status measureModel(const WireOptions& options, Subject& subject, uint64_t bytes) {
-    return ModelRun(options, subject, bytes).run();
+Status measureModel(const WireOptions& options,
+                    Subject& subject,
+                    uint64_t bytes,
+                    const std::string& durability) {
+    return ModelRun(options, subject, bytes, durability).run();
 }
 
 }  // namespace freshet::bench

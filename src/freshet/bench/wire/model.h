@@ -19,8 +19,11 @@ inline constexpr const char* kModelBucket = "models";
 /// one part after the other as long as it returns ok.
 Status forModelBytes(uint64_t bytes, const std::function<Status(ByteView)>& each);
 
-/// Puts and gets the model and prints a line for each. Returns kCorruption when the bytes read back
-/// differ from those sent.
-Status measureModel(const WireOptions& options, Subject& subject, uint64_t bytes);
+/// Puts the model with that durability, gets it, and prints a line for each. Returns kCorruption
+/// when the bytes read back differ from those sent.
+Status measureModel(const WireOptions& options,
+                    Subject& subject,
+                    uint64_t bytes,
+                    const std::string& durability);
 
 }  // namespace freshet::bench
