@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public repositories that tests use and that are never committed: a work tree or a bare clone beside the
-checkout, as ../NAME or ../.mirror/OWNER+NAME/repo."""
+"""Public sources that tests use and that are never committed. A repository is a work tree or a bare clone beside the
+checkout, as ../NAME or ../.mirror/OWNER+NAME/repo; a package is fetched from its registry."""
 import os
 import shutil
 import subprocess
+
+import harness
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, 'build', 'clones')
@@ -34,4 +36,18 @@ def work_tree(repository, given=None):
         if archive.returncode != 0:
             raise RuntimeError('cannot read ' + clone)
         open(stamp, 'w', encoding='utf-8').close()
+    return folder
+
+
+def python_package(name, version):
+    """A folder with the files of a package's source release, fetched once from the Python package registry."""
+    folder = os.path.join(WORK, '%s-%s' % (name, version))
+    with harness.alone('python-package-' + name):
+        if not os.path.exists(os.path.join(folder, 'PKG-INFO')):
+            os.makedirs(WORK, exist_ok=True)
+            harness.import_pymongo()
+            python = os.path.join(ROOT, 'build', 'venv', 'bin', 'python3')
+            subprocess.run([python, '-m', 'pip', 'download', '-q', '--no-deps', '--no-binary', ':all:', '-d', WORK,
+                            '%s==%s' % (name, version)], check=True)
+            subprocess.run(['tar', '-xzf', '%s.tar.gz' % folder, '-C', WORK], check=True)
     return folder
