@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions of 2 to 64 sessions, over and over until the server is killed, with checkpoints and definition changes
+beside them. What was acknowledged is there after the restart, what was not committed is not, no money is made or lost,
+and nobody sees what snapshot isolation forbids. FRESHET_TRANSACTION_ROUNDS says how often; FRESHET_SEED replays a run."""
+import collections
+import os
+import random
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+import transaction_history as history  # noqa: E402
+import transaction_load as load  # noqa: E402
+from transaction_history import Transaction  # noqa: E402
+from transaction_load import Wrong  # noqa: E402
+
+ROUNDS = int(os.environ.get('FRESHET_TRANSACTION_ROUNDS') or 40)
+SESSIONS = (2, 4, 8, 16, 32, 64)
+
+
+class Judge:
+    """Holds what is there after a restart against what the sessions of the round know."""
+
+    def __init__(self, port, workers, before):
+        self.wire, self.workers, self.before = load.Wire(port), workers, before  # before: the accounts at the round's begin
+        self.attempts = [one for worker in workers for one in worker.attempts]
+
+    def ask_again(self):
+        """Each session asks for the commit of its last transaction again. The answers settle what is unknown."""
+        for worker in self.workers:
+            last = worker.attempts[-1] if worker.attempts else None
+            try:
+                is_committed = last and worker.session.is_committed()
+            except load.Failed as failed:
+                raise Wrong('a commit repeated after the restart: %s, of %s' % (failed, last)) from failed
+            if last is None or (last.outcome != 'fail' and not last.has_written):
+                continue  # of one that only read, nothing is known
+            if last.outcome == 'info':
+                last.outcome = 'ok' if is_committed else 'fail'
+            elif is_committed != (last.outcome == 'ok'):
+                raise Wrong('a repeated commit says %s of %s' % (is_committed, last))
+
+    def read_all(self):
+        """Everything at one moment."""
+        session = load.Session(self.wire.connection.port)
+        session.begin('snapshot')
+        self.accounts = {('%s.%s' % place, one['_id']): one for place in load.ACCOUNTS for one in session.read(place, batch=1000)}
+        self.ledger = {one['_id']: one['moves'] for one in session.read(load.LEDGER, batch=1000)}
+        self.lists = {one['_id']: one['v'] for place in load.LISTS for one in session.read(place, batch=1000)}
+        session.commit()
+
+    def check_bank(self):
+        for one in self.attempts:
+            is_there = one.name in self.ledger
+            if one.moves and one.outcome != 'info' and is_there != (one.outcome == 'ok'):
+                raise Wrong('the ledger %s %s' % ('has' if is_there else 'lacks', one))
+        balances, lives = collections.Counter(), collections.Counter()
+        for account, document in self.before.items():
+            balances[account], lives[account] = document['balance'], 1
+        for moves in self.ledger.values():
+            for move in moves:
+                balances[tuple(move['account'])] += move['by']
+                lives[tuple(move['account'])] += move['life']
+        for account in set(lives) | set(self.accounts):
+            found = self.accounts.get(account)
+            if (found is not None) != (lives[account] == 1) or (found['balance'] if found else 0) != balances[account]:
+                touching = [str(one) for one in self.attempts if any(move[0] == account for move in one.moves)]
+                raise Wrong('%s: found %s, the ledger says %s (%d times there)\n%s'
+                            % (account, found, balances[account], lives[account], '\n'.join(touching)))
+        total = sum(one['balance'] for one in self.accounts.values())
+        if total != load.TOTAL:
+            raise Wrong('%d in all instead of %d' % (total, load.TOTAL))
+
+    def check_lists(self):
+        checked = history.check(load.histories(self.workers), self.lists)
+        if checked.anomalies:
+            raise Wrong(checked.text())
+
+    def check_indexes(self):
+        for db, name in load.ACCOUNTS + load.LISTS + (load.LEDGER,):
+            try:
+                report = self.wire.ask(db, {'validate': name, 'full': True})
+            except load.Failed as failed:
+                if failed.code != 26:  # nothing was written there
+                    raise
+                continue
+            if not report['valid'] or report['nrecords'] != sum(1 for _ in self.documents_of(db, name)):
+                raise Wrong('validate %s.%s: %s' % (db, name, report))
+
+    def documents_of(self, db, name):
+        if (db, name) in load.ACCOUNTS:
+            return [key for key in self.accounts if key[0] == '%s.%s' % (db, name)]
+        return self.ledger if (db, name) == load.LEDGER else [key for key in self.lists if load.Worker.place_of(key) == (db, name)]
+
+    def put_back(self):
+        """What definition changes have left unfinished."""
+        names = [one['name'] for one in self.wire.ask('bank0', {'listCollections': 1, 'nameOnly': True})['cursor']['firstBatch']]
+        if load.AWAY in names:
+            if load.ACCOUNTS[1][1] in names:
+                raise Wrong('a collection is there under both of its names')
+            self.wire.ask('admin', {'renameCollection': 'bank0.' + load.AWAY, 'to': 'bank0.' + load.ACCOUNTS[1][1]})
+        for db in ('bank0', 'lists1', 'other'):
+            self.wire.ask(db, {'drop': 'uninvolved'})
+
+    def run(self):
+        """Returns the accounts, for the next round."""
+        self.put_back()
+        self.ask_again()
+        self.read_all()
+        self.check_bank()
+        self.check_lists()
+        self.check_indexes()
+        for db, name in load.LISTS + (load.LEDGER,):
+            self.wire.ask(db, {'drop': name})
+        for worker in self.workers:
+            worker.attempts = []
+        self.wire.close()
+        return self.accounts
+
+
+def prepare(port):
+    wire = load.Wire(port)
+    for db, name in load.ACCOUNTS:
+        wire.ask(db, {'createIndexes': name, 'indexes': [{'key': {'balance': 1}, 'name': 'balance_1'}, {'key': {'tags': 1, 'balance': -1}, 'name': 'tags'}]})
+        wire.ask(db, {'insert': name, 'documents': [load.Worker.account(key, load.BALANCE_AT_FIRST) for key in range(load.ACCOUNTS_AT_FIRST)]})
+    wire.close()
+
+
+class TransactionsTest(unittest.TestCase):
+    def run_rounds(self, arguments, rounds):
+        seed = harness.seed()
+        chance, totals = random.Random(seed), collections.Counter()
+        with harness.Server(arguments=arguments) as server:
+            prepare(server.port)
+            workers = [load.Worker(at, seed, server.port) for at in range(max(SESSIONS))]
+            accounts = Judge(server.port, [], {('%s.%s' % place, key): load.Worker.account(key, load.BALANCE_AT_FIRST)
+                                               for place in load.ACCOUNTS for key in range(load.ACCOUNTS_AT_FIRST)}).run()
+            began = time.monotonic()
+            for turn in range(rounds):
+                sessions = workers[:chance.choice(SESSIONS)]
+                beside = [(load.Beside(seed + turn, server.port), actions) for actions in (load.CHECKPOINTS, load.CHANGES)]
+                try:
+                    load.Load(sessions, beside, chance.randrange(20, 200), totals).run(server.kill if chance.random() < 0.9 else server.stop)
+                    server.start()
+                    accounts = Judge(server.port, sessions, accounts).run()
+                except Wrong as wrong:
+                    self.fail('round %d of FRESHET_SEED=%d, %d sessions: %s' % (turn, seed, len(sessions), str(wrong)[:20000]))
+            print('%d rounds in %.1f s: %s' % (rounds, time.monotonic() - began, dict(sorted(totals.items(), key=str))))
+        return totals
+
+    def judge_run(self, totals, rounds):
+        self.assertGreaterEqual(totals['committed'], 20 * rounds)
+        for what in (load.WRITE_CONFLICT, 'aborted', 'left open', 'lost replies, committed', 'fsync', 'createIndexes', 'dropIndexes',
+                     'renameCollection', 'collMod', 'create', 'drop'):
+            self.assertGreater(totals[what], 0, what)
+
+    def test_a_standalone(self):
+        self.judge_run(self.run_rounds([], (ROUNDS + 1) // 2), (ROUNDS + 1) // 2)
+
+    def test_a_replica_set_of_one(self):
+        self.judge_run(self.run_rounds(['--replSet', 'rs0'], (ROUNDS + 1) // 2), (ROUNDS + 1) // 2)
+
+
+def append(key, *elements):
+    return [('append', key, element) for element in elements]
+
+
+def read(key, *elements):
+    return [('read', key, list(elements))]
+
+
+class HistoryTest(unittest.TestCase):
+    """The checker finds each anomaly, and nothing where there is none."""
+
+    def kinds(self, final, *transactions):
+        """Of transactions given as (operations, outcome, begin, end) or only operations, named t1, t2, ..."""
+        whole = [one if isinstance(one, tuple) else (one,) for one in transactions]
+        return sorted(history.check([Transaction('t%d' % (at + 1), *one) for at, one in enumerate(whole)], final).anomalies)
+
+    def test_one_after_the_other(self):
+        self.assertEqual(self.kinds({1: [1, 2, 3], 2: [4]},
+                                    (read(1) + append(1, 1), 'ok', 0, 1), (read(1, 1) + append(1, 2, 3) + append(2, 4), 'ok', 2, 3),
+                                    (read(1, 1, 2, 3) + read(2, 4), 'ok', 4, 5), (append(2, 9), 'fail', 4, 5), (append(1, 8), 'info', 4)), [])
+
+    def test_write_skew_is_allowed(self):
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, (read(2) + append(1, 1), 'ok', 0, 9), (read(1) + append(2, 2), 'ok', 0, 9)), [])
+
+    def test_an_old_snapshot_is_allowed_while_they_overlap(self):
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, (append(1, 1) + append(2, 2), 'ok', 1, 2), (read(1) + read(2), 'ok', 0, 3)), [])
+
+    def test_internal(self):
+        self.assertEqual(self.kinds({1: [1]}, append(1, 1) + read(1)), [history.INTERNAL])
+        self.assertEqual(self.kinds({1: [1]}, append(1, 1), read(1) + read(1, 1)), [history.INTERNAL])
+        self.assertEqual(self.kinds({1: [1, 2]}, append(1, 1), read(1) + append(1, 2) + read(1, 1, 2)), [history.INTERNAL])
+
+    def test_garbage(self):
+        self.assertIn(history.GARBAGE, self.kinds({1: [1, 7]}, append(1, 1)))
+        self.assertIn(history.GARBAGE, self.kinds({1: [1, 1]}, append(1, 1)))
+        self.assertIn(history.GARBAGE, self.kinds({1: [1]}, append(1, 1), read(1, 1, 8)))
+
+    def test_aborted_read(self):
+        self.assertEqual(self.kinds({1: []}, (append(1, 1), 'fail'), read(1, 1)), [history.ABORTED_READ])
+        self.assertEqual(self.kinds({1: [1]}, (append(1, 1), 'fail')), [history.ABORTED_READ])
+
+    def test_intermediate_read(self):
+        self.assertEqual(self.kinds({1: [1, 2]}, append(1, 1, 2), read(1, 1)), [history.INTERMEDIATE])
+        self.assertEqual(self.kinds({1: [1, 2]}, append(1, 1, 2), (read(1, 1), 'fail')), [history.INTERMEDIATE])
+
+    def test_partial_commit(self):
+        self.assertEqual(self.kinds({1: [1]}, (append(1, 1) + append(2, 2), 'info')), [history.PARTIAL])
+
+    def test_lost_write(self):
+        self.assertEqual(self.kinds({1: [1]}, append(1, 1), append(2, 2)), [history.LOST])
+
+    def test_what_was_seen_is_not_lost(self):
+        self.assertEqual(self.kinds({1: [1]}, append(1, 1), (append(1, 2), 'info'), read(1, 1, 2)), [history.UNSTABLE])
+        self.assertEqual(self.kinds({1: [1]}, append(1, 1), (append(1, 2), 'info'), (read(1, 1, 2), 'fail')), [])
+
+    def test_no_order(self):
+        self.assertEqual(self.kinds({1: [1, 2]}, append(1, 1), append(1, 2), read(1, 2, 1)), [history.ORDER])
+        self.assertEqual(self.kinds({1: [1, 2]}, append(1, 1), append(1, 2), (append(1, 3), 'info'), (read(1, 1, 3, 2), 'fail')), [history.ORDER])
+
+    def test_lost_update(self):
+        self.assertEqual(self.kinds({1: [1, 2]}, read(1) + append(1, 1), read(1) + append(1, 2)), [history.LOST_UPDATE])
+
+    def test_dirty_write(self):
+        self.assertEqual(self.kinds({1: [1, 3], 2: [4, 2]}, append(1, 1) + append(2, 2), append(1, 3) + append(2, 4)), [history.DIRTY_WRITE])
+        self.assertEqual(self.kinds({1: [1, 3, 2]}, append(1, 1, 2), append(1, 3)), [history.DIRTY_WRITE])
+
+    def test_circular(self):
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, append(1, 1) + read(2, 2), append(2, 2) + read(1, 1)), [history.CIRCULAR])
+
+    def test_read_skew(self):
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, append(1, 1) + append(2, 2), read(1) + read(2, 2)), [history.READ_SKEW])
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, append(1, 1) + append(2, 2), (read(1, 1) + read(2), 'fail')), [history.READ_SKEW])
+
+    def test_long_fork(self):
+        self.assertEqual(self.kinds({1: [1], 2: [2]}, append(1, 1), append(2, 2), read(1, 1) + read(2), read(1) + read(2, 2)), [history.LONG_FORK])
+
+    def test_stale_read(self):
+        self.assertEqual(self.kinds({1: [1]}, (append(1, 1), 'ok', 0, 1), (read(1), 'ok', 2, 3)), [history.STALE])
+        self.assertEqual(self.kinds({1: [1]}, (append(1, 1), 'ok', 0, 1), (read(1), 'ok', 0, 3)), [])
+
+    def test_a_disturbed_history_of_a_serial_machine(self):
+        """Long random histories have no anomaly; with one read taken from before, or one update lost, they have."""
+        chance = random.Random(harness.seed())
+        for _ in range(20):
+            state, transactions, element = {key: [] for key in range(4)}, [], 0
+            for at in range(100):
+                operations = []
+                for key in chance.sample(range(4), 2):
+                    operations += read(key, *state[key])
+                    element += 1
+                    operations += append(key, element)
+                    state[key] = state[key] + [element]
+                transactions.append((operations, 'ok', 2 * at, 2 * at + 1))
+            self.assertEqual(self.kinds(state, *transactions), [])
+            disturbed = chance.randrange(50, 100)
+            operations = list(transactions[disturbed][0])
+            operations[0] = (*operations[0][:2], operations[0][2][:-1])
+            self.assertNotEqual(self.kinds(state, *transactions[:disturbed], (operations, *transactions[disturbed][1:]), *transactions[disturbed + 1:]), [])
+            key, element = operations[1][1:]
+            self.assertNotEqual(self.kinds({**state, key: [one for one in state[key] if one != element]}, *transactions), [])
+
+
+if __name__ == '__main__':
+    unittest.main()
