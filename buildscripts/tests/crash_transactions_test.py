@@ -35,6 +35,8 @@ class Judge:
                 is_committed = last and worker.session.is_committed()
             except load.Failed as failed:
                 raise Wrong('a commit repeated after the restart: %s, of %s' % (failed, last)) from failed
+            finally:
+                worker.session.wire.close()  # it may not work in the next round
             if last is None or (last.outcome != 'fail' and not last.has_written):
                 continue  # of one that only read, nothing is known
             if last.outcome == 'info':
@@ -50,6 +52,7 @@ class Judge:
         self.ledger = {one['_id']: one['moves'] for one in session.read(load.LEDGER, batch=1000)}
         self.lists = {one['_id']: one['v'] for place in load.LISTS for one in session.read(place, batch=1000)}
         session.commit()
+        session.wire.close()
 
     def check_bank(self):
         for one in self.attempts:
@@ -146,7 +149,8 @@ class TransactionsTest(unittest.TestCase):
                     server.start()
                     accounts = Judge(server.port, sessions, accounts).run()
                 except Wrong as wrong:
-                    self.fail('round %d of FRESHET_SEED=%d, %d sessions: %s' % (turn, seed, len(sessions), str(wrong)[:20000]))
+                    self.fail('round %d of FRESHET_SEED=%d, %d sessions, the server ended with %s: %s\n%s'
+                              % (turn, seed, len(sessions), server.process.poll(), str(wrong)[:20000], server.log_text()[-3000:]))
             print('%d rounds in %.1f s: %s' % (rounds, time.monotonic() - began, dict(sorted(totals.items(), key=str))))
         return totals
 

@@ -24,6 +24,7 @@ LEDGER, LISTS = ('bank1', 'ledger'), (('lists0', 'lists'), ('lists1', 'lists'))
 ACCOUNT_IDS, ACCOUNTS_AT_FIRST, BALANCE_AT_FIRST = 30, 20, 100  # in each collection; more accounts come and go
 KEYS_AT_ONCE, KEY_APPENDS = 6, 40  # of lists; after so many appends another key takes a key's place
 SECONDS_MAX = 120  # that no answer takes
+PROBLEMS_SHOWN = 3
 WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION = 112, 246, 251
 TRANSIENT = (WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION)
 
@@ -517,7 +518,7 @@ class Load:
         for thread in self.threads:
             thread.join()
         if self.problems:
-            raise Wrong('\n'.join(self.problems))
+            raise Wrong('\n'.join(self.problems[:PROBLEMS_SHOWN]))
         if not is_enough:
             raise Wrong('%d commits are missing after %d s' % (self.left, SECONDS_MAX))
 
