@@ -212,6 +212,22 @@ uint64_t CatalogCore::snapshotNow() {
     return engine::Txn(store).readTs();
 }
 
+void CatalogCore::beginPublication() {
+    // [names.begin] store.  ORDER  release: see unpublished_.
+    unpublished_.store(snapshotNow() + 1, sync::kRelease);
+}
+
+void CatalogCore::endPublication() {
+    // [names.end] store.  ORDER  release: see unpublished_.
+    unpublished_.store(0, sync::kRelease);
+}
+
+bool CatalogCore::mayBeAhead(uint64_t readTs) const {
+    // [names.ahead] load.  ORDER  acquire: see unpublished_.
+    const uint64_t from = unpublished_.load(sync::kAcquire);
+    return from != 0 && readTs >= from;
+}
+
 void CatalogCore::noteRemoval(uint64_t since) {
     // [names.remove] store.  ORDER  relaxed: see lastRemoval_.
     lastRemoval_.store(since, sync::kRelaxed);
@@ -243,6 +259,9 @@ CollectionRef Catalog::find(std::string_view db, std::string_view collection) co
 StatusOr<CollectionRef> Catalog::findAsOf(std::string_view db,
                                           std::string_view collection,
                                           uint64_t readTs) const {
+    if (impl_->core.mayBeAhead(readTs)) {
+        return snapshotUnavailable(readTs, readTs);
+    }
     CollectionRef found = impl_->core.find(db, collection);
     const uint64_t since = found == nullptr ? impl_->core.lastRemoval() : found->since;
     if (since > readTs) {

@@ -60,7 +60,10 @@ Status DefinitionChange::step() {
 Status DefinitionChange::commit() {
     Status status = step_ == Step::kWrite ? write(*txn_) : Status::ok();
     if (status.isOk()) {
-        step_ = Step::kCommit;
+        if (step_ == Step::kWrite) {
+            core_.beginPublication();
+            step_ = Step::kCommit;
+        }
         status = txn_->commit();
     }
     if (status.isWouldBlock()) {
@@ -81,6 +84,9 @@ void DefinitionChange::finish() {
         if (!gated_[i]->gate->isRetired()) {
             gated_[i]->gate->open();
         }
+    }
+    if (step_ == Step::kCommit) {
+        core_.endPublication();
     }
     gated_.clear();
     gatesClosed_ = 0;

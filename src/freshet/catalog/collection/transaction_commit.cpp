@@ -60,6 +60,10 @@ private:
                 if (commit_.last) {
                     FRESHET_RETURN_IF_ERROR(commit_.last(*commit_.txn, &token_));
                 }
+                if (isLocked_) {
+                    core_.beginPublication();
+                    isPublishing_ = true;
+                }
                 step_ = Step::kCommit;
                 return Status::ok();
             case Step::kCommit:
@@ -147,6 +151,9 @@ private:
 
     void release() {
         passes_.clear();
+        if (std::exchange(isPublishing_, false)) {
+            core_.endPublication();
+        }
         if (std::exchange(isLocked_, false)) {
             core_.changeLock.release();
         }
@@ -156,6 +163,7 @@ private:
     TransactionCommit commit_;
     Step step_ = Step::kLock;
     bool isLocked_ = false;
+    bool isPublishing_ = false;
     std::deque<GatePass> passes_;
     size_t recorded_ = 0;
     sync::WaitToken token_;

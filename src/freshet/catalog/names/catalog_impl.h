@@ -47,6 +47,12 @@ public:
 
     /// A snapshot that sees everything that has been committed.
     uint64_t snapshotNow();
+    /// Around the commit of a definition change and its publication: in between, snapshots may see
+    /// the commit while find() still gives the names of before. REQUIRES: changeLock held.
+    void beginPublication();
+    void endPublication();
+    /// Whether a snapshot may be newer than the names that find() gives. To be asked before find().
+    bool mayBeAhead(uint64_t readTs) const;
     /// A name was removed; snapshots from `since` on agree. To be called before publish().
     void noteRemoval(uint64_t since);
     /// As noted last; 0: since open().
@@ -82,6 +88,15 @@ private:
     ///   ORDER    relaxed both ways: publish() and find() carry the edge, so a thread that does not
     ///            find the name sees its timestamp
     sync::Atomic<uint64_t> lastRemoval_{0};
+
+    /// The first snapshot that may see a definition change that is not published yet; 0: there is
+    /// no such change. Written by: the change lock's holder. Read by: findAsOf(), before find().
+    ///   WORD     timestamp:64
+    ///   STEPS    0 -> timestamp before the commit, back to 0 after publish()
+    ///   ORDER    release by [names.begin], [names.end]; acquire by [names.ahead]. A snapshot that
+    ///            sees the commit was taken after [names.begin], by the clock's edge, so its owner
+    ///            reads that timestamp, or the 0 of [names.end] and with it the published names
+    sync::Atomic<uint64_t> unpublished_{0};
 
     /// By participant index: each cell belongs to one thread. A thread that takes over an index was
     /// registered after the previous thread's end; the epoch domain orders the two.

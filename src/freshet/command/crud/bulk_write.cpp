@@ -11,6 +11,7 @@
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/txn/statement.h"
 #include "freshet/query/limits.h"
 
 #include <limits>
@@ -408,8 +409,11 @@ sync::Task<Status> runBulkWrite(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
 
     const query::WorkDone work = call.stats.work;  // the cursor reports its own
-    status = co_await replyWithFirstBatch(
-        call, makeListCursor(writes.takeResults()), {.ns = kResultsNs, .batchSize = *batchSize});
+    FirstBatch first;
+    first.ns = kResultsNs;
+    first.batchSize = *batchSize;
+    status =
+        co_await replyWithFirstBatch(call, makeListCursor(writes.takeResults()), std::move(first));
     call.stats.work = work;
     writes.addCounts(&call.reply);
     if (*retry != nullptr) {

@@ -134,6 +134,14 @@ Status checkState(int64_t number, const Transactions::Known& known) {
                    "Transaction with " + numberText(number) + " has been aborted.");
 }
 
+Status checkDatabaseInTransaction(std::string_view db) {
+    return db == "admin" || db == "config" || db == "local"
+               ? invalid(Reason::kOperationNotSupportedInTransaction,
+                         "Cannot run command against the '" + std::string(db) +
+                             "' database in a transaction.")
+               : Status::ok();
+}
+
 Status checkStatement(const Command& command,
                       const GenericArguments& generic,
                       const BodyIndex& body) {
@@ -147,11 +155,8 @@ Status checkStatement(const Command& command,
                                       "transaction-count for a recommended alternative."
                                     : ""));
     }
-    if (generic.db == "config" || generic.db == "local" ||
-        (generic.db == "admin" && !command.adminOnly)) {
-        return invalid(
-            Reason::kOperationNotSupportedInTransaction,
-            "Cannot run command against the '" + generic.db + "' database in a transaction.");
+    if (!command.adminOnly) {
+        FRESHET_RETURN_IF_ERROR(checkDatabaseInTransaction(generic.db));
     }
     if (isEnd) {
         return generic.startsTransaction ? invalid(Reason::kOperationNotSupportedInTransaction,

@@ -44,7 +44,7 @@ Status WriteBase::enterGate(bool* changed) {
     FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, &token_));
     if (auto newer = catalog::newerDescription(*collection_)) {
         if (txn_.isShared()) {
-            return catalog::definitionChanged(*newer, txn_->readTs());
+            return catalog::definitionChanged(*newer, unit_.transaction->txn().readTs());
         }
         collection_ = std::move(newer);
         *changed = true;
