@@ -13,6 +13,7 @@
 #include "freshet/command/run/tables.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/query/limits.h"
+#include "freshet/wire/frame.h"
 
 #include <limits>
 
@@ -20,8 +21,8 @@ namespace freshet::command {
 namespace {
 
 constexpr const char* kResultsNs = "admin.$cmd.bulkWrite";
-/// After that many bytes of results no further statement is run.
-constexpr size_t kResultBytesMax = 16u << 20;
+/// After that many bytes of results no further statement is run: as many as a request may have.
+constexpr size_t kResultBytesMax = wire::kMessageBytesMax;
 
 constexpr UpdateNames kUpdateNames{
     .filter = "filter", .update = "updateMods", .constants = "constants"};
@@ -412,8 +413,8 @@ sync::Task<Status> runBulkWrite(Invocation& call) {
     FirstBatch first;
     first.ns = kResultsNs;
     first.batchSize = *batchSize;
-    status =
-        co_await replyWithFirstBatch(call, makeListCursor(writes.takeResults()), std::move(first));
+    auto results = makeListCursor(writes.takeResults());
+    status = co_await replyWithFirstBatch(call, std::move(results), std::move(first));
     call.stats.work = work;
     writes.addCounts(&call.reply);
     if (*retry != nullptr) {
