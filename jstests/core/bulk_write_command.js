@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bulkWrite command writes to several collections and says of each operation what it did.
 const other = db.getSiblingDB(db.getName() + '_other');
-const run = (ops, more = {}) => db.adminCommand(
+const run = (ops, more = {}) => db.getSiblingDB('admin').tryCommand(
     {bulkWrite: 1, ops, nsInfo: [{ns: db.getName() + '.c'}, {ns: other.getName() + '.d'}], ...more});
 
 let reply = run([
@@ -40,5 +40,5 @@ assert.eq(reply.cursor.id, 0);
 
 assert.commandFailedWithCode(run([]), 16);
 assert.commandFailedWithCode(run([{insert: 2, document: {}}]), 2);
-assert.commandFailedWithCode(db.runCommand({bulkWrite: 1, ops, nsInfo: []}), 13);
+assert.commandFailedWithCode(db.tryCommand({bulkWrite: 1, ops, nsInfo: []}), 13);
 other.dropDatabase();

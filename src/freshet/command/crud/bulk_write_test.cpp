@@ -79,7 +79,7 @@ TEST_F(BulkWriteTest, WhatOneStatementCannotDoIsItsOwnError) {
                "sort": {"a": 1}},
               {"update": 1, "filter": {}, "updateMods": {"a": 1}, "constants": {"b": 1}},
               {"insert": 1, "document": {"_id": 1}}],
-            "nsInfo": [{"ns": "test.system.profile"}, {"ns": "test.c"}]})",
+            "nsInfo": [{"ns": "test.system.bogus"}, {"ns": "test.c"}]})",
         R"({"cursor": {"firstBatch": [
               {"ok": 0.0, "idx": 0, "code": 73}, {"ok": 0.0, "idx": 1, "code": 73},
               {"ok": 0.0, "idx": 2, "code": 53},
