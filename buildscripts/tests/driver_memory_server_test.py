@@ -38,7 +38,7 @@ class MemoryServerTest(unittest.TestCase):
             file.write(SCRIPT)
 
     def run_harness(self, kind, options, login=None):
-        env = dict(os.environ, MONGOMS_SYSTEM_BINARY=harness.program('freshetd'), MONGOMS_VERSION='7.0.0')
+        env = dict(os.environ, MONGOMS_SYSTEM_BINARY=harness.program('freshetd'), MONGOMS_VERSION='8.0.0')
         done = subprocess.run(['node', self.script, json.dumps([kind, options, login or {}])], capture_output=True, text=True,
                               env=env, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -218,7 +218,7 @@ class PymongoTest(unittest.TestCase):
         self.assertIn('authInfo', admin.command('connectionStatus'))
         self.assertIn('enableTestCommands', admin.command('getParameter', '*'))
         self.assertTrue(self.client.admin.command('hello')['isWritablePrimary'])
-        self.assertTrue(re.match('7.0', self.client.server_info()['version']))
+        self.assertTrue(re.match('8.0', self.client.server_info()['version']))
 
     def test_find_one_and(self):
         self.c.insert_many([{'_id': i, 'n': i} for i in range(5)])

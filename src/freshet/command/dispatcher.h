@@ -28,7 +28,7 @@ inline constexpr size_t kStrangerMessageBytesMax = 64 * 1024;
 /// Facts about the server that commands report or depend on.
 struct ServerFacts {
     std::string version =
-        "7.0.0";  // the MongoDB version whose behaviour we serve (wire version 21)
+        "8.0.0";  // the MongoDB version whose behaviour we serve (wire version 25)
     std::string freshetVersion = "0.1.0";
     std::vector<std::string> argv;
     bson::OwnedDocument parsedOptions;  // getCmdLineOpts

@@ -87,7 +87,7 @@ TEST_F(RunServerTest, SaysWhatItIs) {
     ::testing::internal::CaptureStdout();
     EXPECT_EQ(kExitClean, run({"--version"}));
     const std::string version = ::testing::internal::GetCapturedStdout();
-    EXPECT_TRUE(version.starts_with("db version v7.0.0\nfreshetd version v")) << version;
+    EXPECT_TRUE(version.starts_with("db version v8.0.0\nfreshetd version v")) << version;
 }
 
 TEST_F(RunServerTest, SaysThatASetsMemberIsPrimary) {

@@ -13,7 +13,7 @@
 namespace freshet::command {
 namespace {
 
-constexpr int32_t kMaxWireVersion = 21;
+constexpr int32_t kMaxWireVersion = 25;
 constexpr int64_t kMaxAwaitMs = INT32_MAX;
 
 /// Milliseconds the client wants to wait; 0: answer at once.

@@ -15,7 +15,7 @@ TEST_F(HelloTest, TellsWhatDriversNeed) {
         R"({"isWritablePrimary": true, "helloOk": true, "maxBsonObjectSize": 16777216,
                     "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,
                     "logicalSessionTimeoutMinutes": 30, "connectionId": 7, "minWireVersion": 0,
-                    "maxWireVersion": 21, "readOnly": false, "ok": 1.0})",
+                    "maxWireVersion": 25, "readOnly": false, "ok": 1.0})",
         "admin");
     const bson::OwnedDocument reply = run(R"({"hello": 1})", "admin");
     EXPECT_FALSE(reply.view().has("setName"));

@@ -14,7 +14,7 @@ TEST_F(DiagTest, AnswersTheQuestionsOfAConnectingClient) {
     expectReplies(
         {
             {R"({"buildInfo": 1})",
-             R"({"version": "7.0.0", "versionArray": [7, 0, 0, 0], "modules": [],
+             R"({"version": "8.0.0", "versionArray": [8, 0, 0, 0], "modules": [],
                  "maxBsonObjectSize": 16777216, "ok": 1.0})"},
             {R"({"buildinfo": 1})", R"({"ok": 1.0})"},
             {R"({"getCmdLineOpts": 1})",
@@ -36,9 +36,9 @@ TEST_F(DiagTest, Parameters) {
     expectReplies(
         {
             {R"({"getParameter": "*"})",
-             R"({"enableTestCommands": true, "featureCompatibilityVersion": {"version": "7.0"}})"},
+             R"({"enableTestCommands": true, "featureCompatibilityVersion": {"version": "8.0"}})"},
             {R"({"getParameter": 1, "featureCompatibilityVersion": 1})",
-             R"({"featureCompatibilityVersion": {"version": "7.0"}, "ok": 1.0})"},
+             R"({"featureCompatibilityVersion": {"version": "8.0"}, "ok": 1.0})"},
             {R"({"getParameter": 1, "bogus": 1})",
              R"({"code": 72, "errmsg": "no option found to get"})"},
             {R"({"getParameter": {"showDetails": true}, "enableTestCommands": 1})",
@@ -111,7 +111,7 @@ TEST_F(DiagTest, ServerStatusCountsOperations) {
         {R"({"delete": "c", "deletes": [{"q": {"a": 1}, "limit": 1}]})", R"({"n": 1})"},
         {R"({"serverStatus": 1, "repl": 0})",
          R"({"opcounters": {"insert": 2, "query": 1, "update": 1, "delete": 1, "getmore": 0},
-             "storageEngine": {"name": "freshet"}, "process": "freshetd", "version": "7.0.0",
+             "storageEngine": {"name": "freshet"}, "process": "freshetd", "version": "8.0.0",
              "metrics": {"cursor": {"open": {"total": 1}}}, "asserts": {"user": 0}, "ok": 1.0})"},
     });
     const bson::OwnedDocument status = run(R"({"serverStatus": 1})");

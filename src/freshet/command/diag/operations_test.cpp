@@ -212,7 +212,7 @@ TEST_F(OperationsTest, ParametersAreTypedAndBounded) {
             {R"({"getParameter": 1, "nope": 1})",
              R"({"code": 72, "errmsg": "no option found to get"})"},
             {R"({"getParameter": 1, "featureCompatibilityVersion": 1})",
-             R"({"featureCompatibilityVersion": {"version": "7.0"}})"},
+             R"({"featureCompatibilityVersion": {"version": "8.0"}})"},
             {R"({"profile": 0, "slowms": 50, "sampleRate": 0.5})",
              R"({"was": 0, "slowms": 100, "sampleRate": 1.0})"},
             {R"({"profile": -1})", R"({"was": 0, "slowms": 50, "sampleRate": 0.5})"},

@@ -37,7 +37,7 @@ constexpr Shown kShown[] = {
      }},
     {"featureCompatibilityVersion",
      [](const Services&, std::string_view name, bson::Builder* out) {
-         out->object(name).add("version", "7.0");
+         out->object(name).add("version", "8.0");
      }},
     {"logComponentVerbosity",
      [](const Services&, std::string_view name, bson::Builder* out) { addLogLevels(name, out); },
@@ -186,8 +186,8 @@ sync::Task<Status> runSetFeatureCompatibility(Invocation& call) {
     const std::string_view version = fields.requiredString(call.command.name);
     fields.boolean("confirm", false);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    if (version != "7.0") {
-        co_return badValue("Invalid feature compatibility version value, expected '7.0', not '" +
+    if (version != "8.0") {
+        co_return badValue("Invalid feature compatibility version value, expected '8.0', not '" +
                            std::string(version) + "'");
     }
     co_return Status::ok();

@@ -14,7 +14,7 @@ sync::Task<Status> runPing(Invocation&) {
     co_return Status::ok();
 }
 
-/// "7.0.0" as [7, 0, 0, 0].
+/// "8.0.0" as [8, 0, 0, 0].
 void addVersionArray(std::string_view version, bson::Builder* reply) {
     auto parts = reply->array("versionArray");
     int32_t number = 0;
