@@ -199,9 +199,11 @@ bool ReadService::serveOne() {
     }
     Status status = journal_.health();
     bool isDone = true;
+    // [journal.reached] acquire: pairs with [journal.durable].
+    const Lsn durable = journal_.durableLsn.load(sync::kAcquire);
+    takeFromFeed(durable);  // what the request is for may have become durable just now
     if (status.isOk() && !serveFromMemory(request->step)) {
-        // [journal.reached] acquire: pairs with [journal.durable].
-        auto done = walk_.run(request->step, journal_.durableLsn.load(sync::kAcquire));
+        auto done = walk_.run(request->step, durable);
         status = done.isOk() ? Status::ok() : done.status();
         isDone = !done.isOk() || *done;
     }
