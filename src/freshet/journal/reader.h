@@ -46,9 +46,9 @@ struct ReadFrom {
 };
 
 /// Reads the log in order. Any number may exist; each is used by one thread at a time and may move
-/// between threads. The journal must outlive it. Memory: the blocks that it has fetched (at most 1
-/// MiB, or one block, shared with readers near it), and fragments of records that are not whole
-/// yet; at the end of the log nothing.
+/// between threads. The journal must outlive it; close() may be called meanwhile. Memory: at most
+/// 256 KiB and one block that it has fetched, and the fragments of records that are not whole yet;
+/// at the end of the log only the latter.
 class Reader {
 public:
     /// Does not wait: whether the log still reaches back far enough may only be known at the first

@@ -4,8 +4,11 @@
 #include "freshet/journal/reader.h"
 
 #include "freshet/journal/file/framing.h"
+#include "freshet/journal/file/recycling.h"
 #include "freshet/journal/file/test_support.h"
 #include "freshet/platform/thread.h"
+#include "freshet/testing/sim/fault_plan.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/misreading_file_system.h"
 
@@ -559,6 +562,62 @@ TEST(Pin, IsVoidBeyondItsLimits) {
         status = nextWaiting(*reader, &record);
     }
     EXPECT_EQ(status.code(), Code::kNotFound) << status.toString();
+}
+
+TEST(Pin, IsVoidAfterItsHours) {
+    MemoryFileSystem disk;
+    Options options = manySegments(disk);
+    options.pinHours = 2;
+    ASSERT_TRUE(disk.makeDirectory(options.directory).isOk());
+    disk.put("/journal/j.00000000", std::string(options.segmentBytesFirst, 'x'));
+    Recycler recycler(options);
+    const Lsn end = slotStart(7);
+    const uint64_t then = 1'000'000;
+    recycler.finished({.path = "/journal/j.00000000",
+                       .bytes = options.segmentBytesFirst,
+                       .end = end,
+                       .timestamp = then << 32});
+    const auto pin = recycler.pins().add(end - 1);
+    uint64_t gone = 0;
+    ASSERT_TRUE(recycler.recycle(end, end + 1, then + 7199, false, &gone).isOk());
+    EXPECT_EQ(gone, 0u);
+    EXPECT_FALSE(pin->isVoid.load(sync::kRelaxed));
+    ASSERT_TRUE(recycler.recycle(end, end + 1, then + 7200, false, &gone).isOk());
+    EXPECT_EQ(gone, 1u);
+    EXPECT_TRUE(pin->isVoid.load(sync::kRelaxed));
+}
+
+TEST(Pin, GivesWayWhenWritesAreRefused) {
+    MemoryFileSystem memory;
+    testing::FaultPlan plan(testSeed());
+    testing::FaultyFileSystem disk(memory, plan);
+    Options options = manySegments(memory);
+    options.files = &disk;
+    options.commitIntervalMs = 2;
+    Opened log = openLog(options);
+    ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+    Pin pin(*log.journal, log.journal->tailLsn());
+    leaveBehind(*log.journal, 3);
+    const Lsn redo = log.journal->tailLsn();
+    ASSERT_TRUE(log.journal->recycle(redo).isOk());
+    EXPECT_FALSE(pin.isVoid());
+    plan.add({.path = "*/next.tmp",
+              .kind = testing::FaultKind::kShortWrite,
+              .error = Status(Code::kNoSpace, "disk full"),
+              .times = testing::kEver});
+    auto append = [&log] {
+        AppendOp op(RecordType::kCommit, 1, std::string(900, 'x'));
+        return appendWaiting(*log.journal, op);
+    };
+    while (append().isOk()) {
+    }
+    ASSERT_TRUE(log.journal->isOutOfSpace());
+    ASSERT_TRUE(log.journal->recycle(redo).isOk());
+    EXPECT_TRUE(pin.isVoid());
+    // The spares are segments again.
+    while (!append().isOk()) {
+        platform::yieldThread();
+    }
 }
 
 TEST(Reader, NamesADamagedBlock) {
