@@ -7,9 +7,11 @@ often hides the server's answer that explains it. Driver specification tests tha
 that the driver does not have are not run; their detail says what the driver lacks, found in the driver's own
 classes.
 
-FRESHET_PORTS has a port for each worker, FRESHET_OUTCOMES the file to write, FRESHET_ONLY a part of a name.
+FRESHET_PORTS has a port for each worker, FRESHET_OUTCOMES the file to write, FRESHET_ONLY a part of a name,
+FRESHET_LOGIN says that clients must log in.
 """
 import fnmatch
+import gc
 import inspect
 import json
 import os
@@ -141,6 +143,27 @@ def name_of(nodeid):
     return (path + '/' + rest.replace('::', '.')).replace(' ', '_')
 
 
+class CleanStart:
+    """No class of tests finds what another left, so that the order and the worker do not matter."""
+
+    def __init__(self):
+        self.before = None
+
+    def start(self, item):
+        if item.parent is self.before:
+            return
+        self.before = item.parent
+        import pymongo
+        name = dict(username='user', password='password') if os.environ.get('FRESHET_LOGIN') else {}
+        with pymongo.MongoClient('localhost', int(os.environ['DB_PORT']), directConnection=True, **name) as client:
+            try:
+                for database in client.list_database_names():
+                    if database not in ('admin', 'config', 'local'):
+                        client.drop_database(database)
+            except pymongo.errors.OperationFailure:
+                pass  # the driver's tests make their user when the first one runs
+
+
 class Outcomes:
     def __init__(self):
         self.of = {}
@@ -161,6 +184,24 @@ class Outcomes:
 
 
 OUTCOMES = Outcomes()
+CLEAN = CleanStart()
+
+
+def pytest_configure():
+    import pymongo
+    # Some tests name no port.
+    pymongo.MongoClient.PORT = pymongo.AsyncMongoClient.PORT = int(os.environ['DB_PORT'])
+
+
+def pytest_collection_finish():
+    # The driver's tests collect garbage after each test; what collecting the tests made stays anyway.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    CLEAN.start(item)
 
 
 @pytest.hookimpl(tryfirst=True)
