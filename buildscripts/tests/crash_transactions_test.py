@@ -145,7 +145,10 @@ class TransactionsTest(unittest.TestCase):
                 sessions = workers[:chance.choice(SESSIONS)]
                 beside = [(load.Beside(seed + turn, server.port), actions) for actions in (load.CHECKPOINTS, load.CHANGES)]
                 try:
-                    load.Load(sessions, beside, chance.randrange(20, 200), totals).run(server.kill if chance.random() < 0.9 else server.stop)
+                    is_kill = chance.random() < 0.9
+                    load.Load(sessions, beside, chance.randrange(20, 200), totals).run(server.kill if is_kill else server.stop)
+                    if not is_kill and server.process.poll() != 0:
+                        raise Wrong('an orderly stop ended with %s' % server.process.poll())
                     server.start()
                     accounts = Judge(server.port, sessions, accounts).run()
                 except Wrong as wrong:
