@@ -35,6 +35,7 @@ using TreeId = uint32_t;
 inline constexpr TreeId kCatalogTree = 1;
 inline constexpr size_t kKeyBytesMax = 64 * 1024 - 1;  // lengths of keys and fences fit 16 bits
 inline constexpr size_t kValueBytesMax = 17u << 20;
+inline constexpr size_t kEventBytesMax = 48u << 20;
 
 /// When a commit may be acknowledged: appended to the journal, handed to the system, or on stable
 /// storage.
@@ -251,17 +252,22 @@ public:
     /// kNotFound when there is no visible value. kConflict and WouldBlock as put.
     Status erase(Tree& tree, ByteView key);
 
+    /// Appends an event to the commit record, for readers of the log (commit_reader.h). The engine
+    /// does not look at its bytes. A transaction with events and no changes has a record as well;
+    /// abort() drops events. kLimit: too large, or as many transactions as possible have written.
+    Status addEvent(ByteView event);
+
     /// The transaction ends so long after this call, as StoreOptions::transactionMillisMax says,
     /// but also if it has only read. Replaces the limit that it had; 0: none. Holds until begin().
     /// kLimit: as many transactions as possible have written or have a limit.
     Status endAfter(uint64_t millis);
 
     /// All or nothing, at one point in time. WouldBlock: the journal is full; call again. After ok
-    /// the change is visible to others; waitFor() says when it is durable. A Txn without writes
-    /// commits trivially. Errors (kIo, kNoSpace, kUnavailable): nothing was committed. kNoSpace
-    /// comes from a full journal, or from a data file that cannot grow, except for transactions
-    /// that only delete or only change the catalog; it goes away by itself when there is room
-    /// again.
+    /// the change is visible to others; waitFor() says when it is durable. A Txn without writes and
+    /// events commits trivially. Errors (kIo, kNoSpace, kUnavailable): nothing was committed.
+    /// kNoSpace comes from a full journal, or from a data file that cannot grow, except for
+    /// transactions that only delete or only change the catalog; it goes away by itself when there
+    /// is room again.
     Status commit();
     /// REQUIRES: committed. ok when the commit has reached that level; else WouldBlock.
     /// kUnsupported: a level beyond kNoSync in a store without a journal.
@@ -279,6 +285,7 @@ public:
     void await();
     /// The snapshot: commits with a timestamp up to and including this are visible.
     uint64_t readTs() const;
+    /// Whether there is something to commit: a change or an event.
     bool hasWrites() const;
     /// REQUIRES: committed with writes, in a store with a journal.
     journal::Lsn commitLsn() const;

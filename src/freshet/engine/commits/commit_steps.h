@@ -28,7 +28,7 @@ public:
         CommitFloors::end(&open_);
         return ts;
     }
-    /// The append failed.
+    /// The append failed, or will not be begun.
     void giveUp() { CommitFloors::end(&open_); }
     uint16_t participant() const { return participant_; }
 

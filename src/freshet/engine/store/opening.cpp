@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Store::Impl: from the files to a usable store.
 #include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/commit_reader.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
 #include "freshet/engine/store/store_impl.h"
-#include "freshet/engine/txn/commit_record.h"
 #include "freshet/telemetry/log.h"
 
 #include <algorithm>
@@ -205,11 +205,10 @@ Status Store::Impl::replay(const journal::RecordView& record) {
 
 Status Store::Impl::replayCommit(const journal::RecordView& record) {
     const uint64_t ts = core->table.snapshot() + 1;
-    Status replayed;
-    FRESHET_RETURN_IF_ERROR(readCommitRecord(record.body, [&](const CommitChange& change) {
-        replayed = replayed.isOk() ? replayChange(change, ts) : std::move(replayed);
-    }));
-    FRESHET_RETURN_IF_ERROR(replayed);
+    FRESHET_ASSIGN_OR_RETURN(CommitReader reader, CommitReader::open(record.body));
+    for (CommitChange change; reader.next(&change);) {
+        FRESHET_RETURN_IF_ERROR(replayChange(change, ts));
+    }
     core->table.setClock(ts);
     ++recordsReplayed;
     return Status::ok();

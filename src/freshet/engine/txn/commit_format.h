@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Body of a COMMIT record in the journal: everything that one transaction changed, in all trees,
-/// as
-/// after-images; idempotent when replayed in LSN order. Little endian, no padding.
+/// as after-images; idempotent when replayed in LSN order. Little endian, no padding.
 ///
-///   header    version u8 = 1 | flags u8 = 0 | reserved u16 = 0 | ops u32
+///   header    version u8 = 1 | flags u8 (kCommitHasEvents) | reserved u16 = 0 | ops u32
 ///   op        tree u32 | kind u8 (1 put, 2 delete) | flags u8 = 0 | reserved u16 = 0
 ///             | keyBytes u32 | valueBytes u32 (0 for a delete) | key | value
-///   events    bytes u32, then that many bytes: the event section below; empty so far
+///   events    bytes u32, then that many bytes: the event section below; often empty
 ///
 /// Redo does not read the event section. It has a version of its own, and a reader that does not
-/// know the version skips it. Version 1, for change streams and retryable writes:
+/// know the version skips it. Version 1:
 ///
 ///   section   version u8 = 1 | flags u8 = 0 | reserved u16 = 0 | events u32 | wallMs i64
-///   event     bytes u32 of all that follows | kind u8 (1 insert, 2 update, 3 replace, 4 delete,
-///             5 command) | flags u8 | reserved u16 = 0, then each as bytes u32 and that many
-///             bytes: session (lsid, txnNumber i64, stmtId i32; or nothing), namespace, document
-///             key, description (update description, pre-image or command, as BSON; or nothing)
+///   event     bytes u32, then that many bytes, which mean nothing to the engine
 ///
 /// A key that was changed twice appears twice; the later op counts.
 #pragma once
@@ -27,10 +23,17 @@ namespace freshet::engine {
 
 inline constexpr uint8_t kCommitVersion = 1;
 inline constexpr size_t kCommitHeaderBytes = 8;
+inline constexpr size_t kCommitFlagsOffset = 1;
 inline constexpr size_t kCommitOpsOffset = 4;
 inline constexpr size_t kCommitOpBytes = 16;
-inline constexpr size_t kCommitEventBytes = 4;
+inline constexpr size_t kCommitEventBytes = 4;  // the length of the section, or of an event
 
-enum class CommitOp : uint8_t { kPut = 1, kDelete = 2 };
+/// The event section is not empty.
+inline constexpr uint8_t kCommitHasEvents = 1;
+
+inline constexpr uint8_t kEventsVersion = 1;
+inline constexpr size_t kEventsHeaderBytes = 16;
+inline constexpr size_t kEventsCountOffset = 4;
+inline constexpr size_t kEventsWallOffset = 8;
 
 }  // namespace freshet::engine

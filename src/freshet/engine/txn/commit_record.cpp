@@ -21,58 +21,27 @@ void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView va
     ++ops_;
 }
 
-std::string CommitRecordWriter::take() {
+void CommitRecordWriter::addEvent(ByteView event) {
+    appendLe(events_, static_cast<uint32_t>(event.size()));
+    events_.append(event);
+    ++eventCount_;
+}
+
+std::string CommitRecordWriter::take(int64_t wallMs) {
     storeLe(body_.data() + kCommitOpsOffset, ops_);
-    appendLe(body_, uint32_t{0});
+    if (eventCount_ == 0) {
+        appendLe(body_, uint32_t{0});
+    } else {
+        storeLe(body_.data() + kCommitFlagsOffset, kCommitHasEvents);
+        appendLe(body_, static_cast<uint32_t>(kEventsHeaderBytes + events_.size()));
+        appendLe(body_, uint32_t{kEventsVersion});  // then flags and reserved
+        appendLe(body_, eventCount_);
+        appendLe(body_, wallMs);
+        body_.append(events_);
+    }
     std::string result = std::move(body_);
     *this = CommitRecordWriter();
     return result;
-}
-
-namespace {
-
-Status damaged(const char* what) {
-    return Status(Code::kCorruption, std::string("commit record: ") + what);
-}
-
-}  // namespace
-
-Status readCommitRecord(ByteView body, const std::function<void(const CommitChange&)>& apply) {
-    if (body.size() < kCommitHeaderBytes + kCommitEventBytes) {
-        return damaged("too short");
-    }
-    if (loadLe<uint8_t>(body.data()) != kCommitVersion) {
-        return Status(Code::kUnsupported, "commit record of a newer version");
-    }
-    const auto ops = loadLe<uint32_t>(body.data() + kCommitOpsOffset);
-    ByteView rest = body.substr(kCommitHeaderBytes);
-    for (uint32_t i = 0; i < ops; ++i) {
-        if (rest.size() < kCommitOpBytes) {
-            return damaged("an operation is cut off");
-        }
-        const auto tree = loadLe<uint32_t>(rest.data());
-        const auto kind = loadLe<uint32_t>(rest.data() + 4);
-        const size_t keyBytes = loadLe<uint32_t>(rest.data() + 8);
-        const size_t valueBytes = loadLe<uint32_t>(rest.data() + 12);
-        rest.remove_prefix(kCommitOpBytes);
-        if (kind != static_cast<uint32_t>(CommitOp::kPut) &&
-            kind != static_cast<uint32_t>(CommitOp::kDelete)) {
-            return damaged("an unknown operation");
-        }
-        if (rest.size() < keyBytes || rest.size() - keyBytes < valueBytes) {
-            return damaged("a key or value is cut off");
-        }
-        apply({tree,
-               static_cast<CommitOp>(kind),
-               rest.substr(0, keyBytes),
-               rest.substr(keyBytes, valueBytes)});
-        rest.remove_prefix(keyBytes + valueBytes);
-    }
-    if (rest.size() < kCommitEventBytes ||
-        rest.size() - kCommitEventBytes != loadLe<uint32_t>(rest.data())) {
-        return damaged("the event section has the wrong length");
-    }
-    return Status::ok();
 }
 
 }  // namespace freshet::engine

@@ -169,9 +169,6 @@ Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView
     }
     slice.participant().noteWriting();
     FRESHET_RETURN_IF_ERROR(openWrites(slice));
-    if (writes.get()->recordBytes() > WriteSet::kRecordBytesMax) {
-        return Status(Code::kLimit, "transaction too large");
-    }
     const VersionOp op = kind == WriteKind::kErase ? VersionOp::kDelete : VersionOp::kPut;
     const WriteResult result = tree.pages().write({kind, op, key, value, writes.stamp(), view()});
     switch (result.kind) {
@@ -194,7 +191,9 @@ Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView
 
 Status Txn::Impl::openWrites(sync::Slice& slice) {
     if (writes.get() != nullptr) {
-        return Status::ok();
+        return writes.get()->recordBytes() > WriteSet::kRecordBytesMax
+                   ? Status(Code::kLimit, "transaction too large")
+                   : Status::ok();
     }
     FRESHET_ASSIGN_OR_RETURN(uint64_t stamp, core->table.open(slice.participant().index()));
     const bool mustEnd = onConflict == OnConflict::kFail && core->transactionMillisMax != 0;
@@ -202,24 +201,36 @@ Status Txn::Impl::openWrites(sync::Slice& slice) {
     return Status::ok();
 }
 
-Status Txn::endAfter(uint64_t millis) {
-    Impl& self = *impl_;
-    invariant(self.state == Impl::State::kOpen);
-    if (!self.writes.resume(self.core->table)) {
-        return Impl::endedByAnother();
+template <typename Change>
+Status Txn::Impl::changeWrites(Change change) {
+    invariant(state == State::kOpen);
+    if (!writes.resume(core->table)) {
+        return endedByAnother();
     }
+    Status status;
     {
-        sync::Slice slice(self.core->epochs);
-        if (self.hasEnded()) {
-            return Impl::snapshotTooOld();
-        }
-        FRESHET_RETURN_IF_ERROR(self.openWrites(slice));
-        self.writes.get()->setEnd(millis == 0 ? 0 : nanosIn(millis));
+        sync::Slice slice(core->epochs);
+        status = hasEnded() ? snapshotTooOld() : openWrites(slice);
     }
-    if (self.writes.areForOthersToEnd()) {
-        self.suspend();
+    if (status.isOk()) {
+        change(*writes.get());
     }
-    return Status::ok();
+    if (writes.areForOthersToEnd()) {
+        suspend();
+    }
+    return status;
+}
+
+Status Txn::addEvent(ByteView event) {
+    if (event.size() > kEventBytesMax) {
+        return Status(Code::kLimit, "event too large");
+    }
+    return impl_->changeWrites([&](WriteSet& writes) { writes.addEvent(event); });
+}
+
+Status Txn::endAfter(uint64_t millis) {
+    return impl_->changeWrites(
+        [&](WriteSet& writes) { writes.setEnd(millis == 0 ? 0 : nanosIn(millis)); });
 }
 
 Status Txn::Impl::snapshotTooOld() {

@@ -26,8 +26,11 @@ struct Txn::Impl {
     View view() const { return {pin.ts, writes.stamp()}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
-    /// Makes a write set if there is none. REQUIRES: as writeActive().
+    /// Makes a write set if there is none, for more in it. REQUIRES: as writeActive().
     Status openWrites(sync::Slice& slice);
+    /// Calls change(write set) between resuming and suspending it.
+    template <typename Change>
+    Status changeWrites(Change change);
     /// REQUIRES: the write set is not suspended.
     Status writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     Status conflictWith(const WriteResult& result);

@@ -46,6 +46,12 @@ void WriteSet::add(Tree& tree, Version* version, ByteView key, ByteView value) {
     record_.add(tree.id, version->isDelete() ? CommitOp::kDelete : CommitOp::kPut, key, value);
 }
 
+void WriteSet::addEvent(ByteView event) {
+    if (core_->journal != nullptr) {
+        record_.addEvent(event);
+    }
+}
+
 Status WriteSet::commit(sync::WaitToken* token) {
     sync::Slice slice(core_->epochs);
     if (!append_) {
@@ -64,14 +70,14 @@ Status WriteSet::commit(sync::WaitToken* token) {
         const uint16_t participant = slice.participant().index();
         steps_.emplace(core_->table, core_->floors, participant);
         steps_->begin(stamp_, core_->journal->tailLsn());
-        append_.emplace(journal::RecordType::kCommit, participant, record_.take());
+        append_.emplace(
+            journal::RecordType::kCommit, participant, record_.take(platform::wallMillis()));
     }
     if (!appended_) {
         if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
             if (appended.isWouldBlock()) {
                 *token = append_->token();
             } else {
-                steps_->giveUp();
                 abort();
             }
             return appended;
@@ -96,6 +102,9 @@ void WriteSet::settleAt(uint64_t ts) {
 
 void WriteSet::abort() {
     sync::Slice slice(core_->epochs);
+    if (steps_) {
+        steps_->giveUp();
+    }
     core_->table.setAborted(stamp_);
     settleAborted();
 }

@@ -44,8 +44,10 @@ public:
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
     bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || endNanos_ != 0; }
     void setEnd(uint64_t nanos) { endNanos_ = nanos; }
-    bool empty() const { return versions_.empty(); }
+    bool empty() const { return versions_.empty() && record_.events() == 0; }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
+    /// Without a journal nobody reads events: they are dropped.
+    void addEvent(ByteView event);
 
     /// As Txn::commit(). After an error the set is aborted.
     Status commit(sync::WaitToken* token);
