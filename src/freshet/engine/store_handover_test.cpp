@@ -194,26 +194,28 @@ TEST_F(StoreHandover, ASnapshotOutlivesTheThreadThatTookIt) {
 }
 
 TEST_F(StoreHandover, ACommitIsCarriedThroughByOtherThreads) {
-    StoreOptions options = storeOptions(disk_);
-    store_.reset();
-    options.holdCommitsUntilDurable = true;
-    store_ = openStore(options);
-    tree_ = store_->tree(2);
-    const auto commitBegunOn = [&](ByteView key) {
+    const std::string large(8u << 20, 'x');
+    HeldJournal held(disk_, *store_, *tree_);
+    const auto commitBegunOn = [&](uint64_t n) {
         auto txn = std::make_unique<Txn>(*store_);
         platform::Thread("begins", [&] {
-            EXPECT_TRUE(waiting(*txn, [&] { return txn->put(*tree_, key, "new"); }).isOk());
-            EXPECT_TRUE(txn->commit().isWouldBlock()) << "it is not durable yet";
+            EXPECT_TRUE(
+                waiting(*txn, [&] { return txn->put(*tree_, recordKey(n), large); }).isOk());
+            EXPECT_TRUE(txn->commit().isWouldBlock()) << "the journal has no room";
         }).join();
         return txn;
     };
-    std::unique_ptr<Txn> first = commitBegunOn(recordKey(1));
-    std::unique_ptr<Txn> second = commitBegunOn(recordKey(2));
-    std::unique_ptr<Txn> dropped = commitBegunOn(recordKey(3));
+    std::unique_ptr<Txn> first = commitBegunOn(1);
+    std::unique_ptr<Txn> second = commitBegunOn(2);
+    std::unique_ptr<Txn> dropped = commitBegunOn(3);
+    held.release();
     platform::Thread("drops", [&] { dropped.reset(); }).join();
     platform::Thread("ends", [&] { EXPECT_TRUE(commitAndWait(*second).isOk()); }).join();
     ASSERT_TRUE(store_->checkpointNow().isOk());
-    platform::Thread("ends", [&] { EXPECT_TRUE(commitAndWait(*first).isOk()); }).join();
+    platform::Thread("ends", [&] {
+        EXPECT_TRUE(commitAndWait(*first).isOk());
+        EXPECT_TRUE(waiting(*first, [&] { return first->waitFor(Durability::kDurable); }).isOk());
+    }).join();
     first.reset();
     second.reset();
     tree_.reset();
@@ -223,7 +225,7 @@ TEST_F(StoreHandover, ACommitIsCarriedThroughByOtherThreads) {
     tree_ = store_->tree(2);
     Txn txn(*store_);
     for (uint64_t n = 1; n <= 3; ++n) {
-        EXPECT_EQ(valueOf(txn, *tree_, recordKey(n)), "new");
+        EXPECT_EQ(valueOf(txn, *tree_, recordKey(n)).size(), large.size());
     }
 }
 

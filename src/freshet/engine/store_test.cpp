@@ -4,8 +4,6 @@
 #include "freshet/platform/thread.h"
 #include "freshet/sync/local_executor.h"
 
-#include <latch>
-
 namespace freshet::engine {
 namespace {
 
@@ -232,33 +230,6 @@ TEST_F(StoreTest, AFailedJournalCommitsNothing) {
     txn.begin();
     EXPECT_EQ(valueOf(txn, *tree, "k"), "before");
 }
-
-/// Holds the journal's threads in each flush until released. They make no segments meanwhile, so a
-/// record larger than the remaining room has to wait in its middle.
-class HeldJournal {
-public:
-    HeldJournal(testing::MemoryFileSystem& disk, Store& store, Tree& tree) {
-        disk.faults().setBeforeSync([entered = entered_, gate = gate_] {
-            entered.complete();
-            gate->wait();
-        });
-        Txn txn(store);
-        EXPECT_TRUE(txn.put(tree, "first", "flush").isOk());
-        EXPECT_TRUE(commitAndWait(txn).isOk());
-        EXPECT_TRUE(txn.waitFor(Durability::kDurable).isWouldBlock());
-        sync::blockOn(entered_);
-    }
-    ~HeldJournal() { release(); }
-    void release() {
-        if (!gate_->try_wait()) {
-            gate_->count_down();
-        }
-    }
-
-private:
-    const sync::WaitToken entered_ = sync::WaitToken::create();
-    const std::shared_ptr<std::latch> gate_ = std::make_shared<std::latch>(1);
-};
 
 TEST_F(StoreTest, ACommitThatHasBegunIsFinishedThoughItsTxnIsGone) {
     const std::string large(16u << 20, 'x');

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <memory>
 #include <random>
 #include <string>
@@ -77,6 +78,33 @@ inline void erase(Store& store, Tree& tree, ByteView key) {
     ASSERT_TRUE(waiting(txn, [&] { return txn.erase(tree, key); }).isOk());
     ASSERT_TRUE(commitAndWait(txn).isOk());
 }
+
+/// Holds the journal's threads in each flush until released. They make no segments meanwhile, so a
+/// record larger than the remaining room has to wait in its middle.
+class HeldJournal {
+public:
+    HeldJournal(testing::MemoryFileSystem& disk, Store& store, Tree& tree) {
+        disk.faults().setBeforeSync([entered = entered_, gate = gate_] {
+            entered.complete();
+            gate->wait();
+        });
+        Txn txn(store);
+        EXPECT_TRUE(txn.put(tree, "first", "flush").isOk());
+        EXPECT_TRUE(commitAndWait(txn).isOk());
+        EXPECT_TRUE(txn.waitFor(Durability::kDurable).isWouldBlock());
+        sync::blockOn(entered_);
+    }
+    ~HeldJournal() { release(); }
+    void release() {
+        if (!gate_->try_wait()) {
+            gate_->count_down();
+        }
+    }
+
+private:
+    const sync::WaitToken entered_ = sync::WaitToken::create();
+    const std::shared_ptr<std::latch> gate_ = std::make_shared<std::latch>(1);
+};
 
 inline TreeShape shapeOf(Store& store, const TreeRef& tree) {
     sync::Slice slice(store.epochs());
