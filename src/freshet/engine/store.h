@@ -81,6 +81,12 @@ struct StoreOptions {
     /// a part of a checkpoint, and does not happen during a call that writes. 0: never.
     /// Txn::endAfter() sets another limit.
     uint64_t transactionMillisMax = 60'000;
+    /// What a transaction may write, in keys, values and events; one that has written more gets
+    /// kLimit. It needs two to three times as much memory. 0: a quarter of memoryBytes, at least
+    /// 64 MiB.
+    uint64_t transactionBytesMax = 0;
+    /// A transaction that writes more is a chain of records in the journal.
+    uint32_t recordBytesMax = 64u << 20;
     /// The data file bypasses the operating system's cache, which would otherwise keep pages that
     /// memoryBytes does not allow and second copies of the others.
     bool directIo = true;
@@ -109,7 +115,8 @@ struct StoreStats {
     uint64_t retiredBytes = 0;
     uint64_t trees = 0;
     uint64_t clock = 0;
-    uint64_t recordsReplayed = 0;
+    uint64_t recordsReplayed = 0;       // commits
+    uint64_t chainsDropped = 0;         // by replay: of records whose last one is not there
     uint64_t checkpoints = 0;           // since open()
     uint64_t lastCheckpointMillis = 0;  // how long it took
     int64_t lastCheckpointWallMs = 0;   // when it ended; 0 = never

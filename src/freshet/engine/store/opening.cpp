@@ -2,6 +2,7 @@
 /// Store::Impl: from the files to a usable store.
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/commit_reader.h"
+#include "freshet/engine/recovery/chain_joiner.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
 #include "freshet/engine/store/store_impl.h"
@@ -104,6 +105,10 @@ Status Store::Impl::loadPages() {
     core->slabs = options.slabs;
     core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
     core->transactionMillisMax = options.transactionMillisMax;
+    core->transactionBytesMax = options.transactionBytesMax != 0
+                                    ? options.transactionBytesMax
+                                    : std::max(core->transactionBytesMax, options.memoryBytes / 4);
+    core->recordBytesMax = options.recordBytesMax;
     core->replayLow = std::max<uint64_t>(root.redoLsn, 1);
     core->table.setClock(std::max(root.clockTs, core->table.snapshot()));
     // [page.number] relaxed: no other thread uses the store yet.
@@ -181,20 +186,23 @@ Status Store::Impl::openJournal(const DbUuid& uuid) {
     journalOptions.retainHours = options.journalRetainHours;
     journalOptions.repair = options.repair;
     journalOptions.onFatal = [this](const Status& why) { fail(why); };
+    ChainJoiner chains(journalOptions.redoLsn);
     FRESHET_ASSIGN_OR_RETURN(
         core->journal,
-        journal::Journal::open(journalOptions, [this](const journal::RecordView& record) {
-            return replay(record).withContext("record at LSN " + std::to_string(record.lsn));
+        journal::Journal::open(journalOptions, [this, &chains](const journal::RecordView& record) {
+            return replay(record, chains)
+                .withContext("record at LSN " + std::to_string(record.lsn));
         }));
+    chainsDropped = chains.open();
     const std::vector<std::string> cuts = core->journal->losses();
     losses.insert(losses.end(), cuts.begin(), cuts.end());
     return Status::ok();
 }
 
-Status Store::Impl::replay(const journal::RecordView& record) {
+Status Store::Impl::replay(const journal::RecordView& record, ChainJoiner& chains) {
     switch (record.type) {
         case journal::RecordType::kCommit:
-            return replayCommit(record);
+            return replayCommit(record, chains);
         case journal::RecordType::kCheckpointDone:
             return replayDone(record);
         case journal::RecordType::kNoop:
@@ -203,14 +211,36 @@ Status Store::Impl::replay(const journal::RecordView& record) {
     return Status::ok();
 }
 
-Status Store::Impl::replayCommit(const journal::RecordView& record) {
+Status Store::Impl::replayCommit(const journal::RecordView& record, ChainJoiner& chains) {
     const uint64_t ts = core->table.snapshot() + 1;
     FRESHET_ASSIGN_OR_RETURN(CommitReader reader, CommitReader::open(record.body));
+    if (reader.chain()) {
+        std::vector<std::string> earlier;
+        FRESHET_ASSIGN_OR_RETURN(const bool isWhole,
+                                 chains.add(record.lsn, *reader.chain(), record.body, &earlier));
+        if (!isWhole) {
+            // newTreeId() avoids all ids in the log, also those of a chain that has no end.
+            for (CommitChange change; reader.next(&change);) {
+                trees.reserveIds(change.tree);
+            }
+            return Status::ok();
+        }
+        for (std::string& body : earlier) {
+            FRESHET_ASSIGN_OR_RETURN(CommitReader part, CommitReader::open(body));
+            FRESHET_RETURN_IF_ERROR(replayChanges(part, ts));
+            body = {};
+        }
+    }
+    FRESHET_RETURN_IF_ERROR(replayChanges(reader, ts));
+    core->table.setClock(ts);
+    ++recordsReplayed;
+    return Status::ok();
+}
+
+Status Store::Impl::replayChanges(CommitReader& reader, uint64_t ts) {
     for (CommitChange change; reader.next(&change);) {
         FRESHET_RETURN_IF_ERROR(replayChange(change, ts));
     }
-    core->table.setClock(ts);
-    ++recordsReplayed;
     return Status::ok();
 }
 

@@ -158,6 +158,7 @@ StoreStats Store::stats() {
     stats.retiredBytes = core.epochs.retiredBytes();
     stats.clock = core.table.snapshot();
     stats.recordsReplayed = impl_->recordsReplayed;
+    stats.chainsDropped = impl_->chainsDropped;
     stats.trees = impl_->trees.size();
     stats.pages = core.pages.load(sync::kRelaxed);
     stats.dirtyPages = core.dirtyPages.load(sync::kRelaxed);

@@ -19,6 +19,8 @@
 
 namespace freshet::engine {
 
+class ChainJoiner;
+class CommitReader;
 class PageSource;
 struct CommitChange;
 
@@ -35,8 +37,9 @@ struct Store::Impl {
     Status begin();
 
     /// A whole record of the journal, in LSN order, before the store is used otherwise.
-    Status replay(const journal::RecordView& record);
-    Status replayCommit(const journal::RecordView& record);
+    Status replay(const journal::RecordView& record, ChainJoiner& chains);
+    Status replayCommit(const journal::RecordView& record, ChainJoiner& chains);
+    Status replayChanges(CommitReader& reader, uint64_t ts);
     Status replayChange(const CommitChange& change, uint64_t ts);
     Status replayDone(const journal::RecordView& record);
     Status loadTree(TreeId id, PageSource& source);
@@ -58,6 +61,7 @@ struct Store::Impl {
     std::set<TreeId> damagedTrees;  // trees that have lost something
     bool resumesRepair = false;
     uint64_t recordsReplayed = 0;
+    uint64_t chainsDropped = 0;
     sync::Atomic<bool> failed{false};
     bool closed = false;
 };

@@ -122,6 +122,31 @@ TEST_F(CommitEvents, TooLargeOnesLeaveTheTransactionUsable) {
     EXPECT_EQ(commits[0].events, Strings{"small"});
 }
 
+TEST_F(CommitEvents, OfAChainAreInItsRecords) {
+    tree_.reset();
+    store_.reset();
+    StoreOptions options = storeOptions(disk_);
+    options.recordBytesMax = 100;
+    store_ = openStore(options);
+    tree_ = store_->tree(2);
+    Txn txn(*store_);
+    Strings expected;
+    for (int i = 0; i < 5; ++i) {
+        expected.push_back("event " + std::string(60, static_cast<char>('a' + i)));
+        ASSERT_TRUE(txn.addEvent(expected.back()).isOk());
+        ASSERT_TRUE(waiting(txn, [&] { return txn.put(*tree_, "k", "v"); }).isOk());
+    }
+    ASSERT_TRUE(commitAndWait(txn).isOk());
+    Strings found;
+    const std::vector<LoggedCommit> commits = readLog();
+    EXPECT_EQ(commits.size(), 5u);
+    for (const LoggedCommit& commit : commits) {
+        found.insert(found.end(), commit.events.begin(), commit.events.end());
+    }
+    EXPECT_EQ(found, expected);
+    EXPECT_NE(commits.back().wallMs, 0);
+}
+
 TEST_F(CommitEvents, WithoutAJournalAreDropped) {
     testing::MemoryFileSystem disk;
     StoreOptions options = storeOptions(disk);

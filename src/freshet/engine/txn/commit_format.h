@@ -13,6 +13,15 @@
 ///   section   version u8 = 1 | flags u8 = 0 | reserved u16 = 0 | events u32 | wallMs i64
 ///   event     bytes u32, then that many bytes, which mean nothing to the engine
 ///
+/// A transaction that is too large for one record is a chain of records, of version 2: as version
+/// 1, with this behind the event section:
+///
+///   chain     first u64 (LSN of the chain's first record; 0 in that one) | number u32 (of this
+///             record, from 0) | last u32 (1 in the last one, else 0)
+///
+/// The chain counts, as one commit, when its last record is there. Records of other transactions
+/// may be between its own.
+///
 /// A key that was changed twice appears twice; the later op counts.
 #pragma once
 
@@ -22,6 +31,7 @@
 namespace freshet::engine {
 
 inline constexpr uint8_t kCommitVersion = 1;
+inline constexpr uint8_t kCommitChainVersion = 2;
 inline constexpr size_t kCommitHeaderBytes = 8;
 inline constexpr size_t kCommitFlagsOffset = 1;
 inline constexpr size_t kCommitOpsOffset = 4;
@@ -30,6 +40,10 @@ inline constexpr size_t kCommitEventBytes = 4;  // the length of the section, or
 
 /// The event section is not empty.
 inline constexpr uint8_t kCommitHasEvents = 1;
+
+inline constexpr size_t kChainBytes = 16;
+inline constexpr size_t kChainNumberOffset = 8;
+inline constexpr size_t kChainLastOffset = 12;
 
 inline constexpr uint8_t kEventsVersion = 1;
 inline constexpr size_t kEventsHeaderBytes = 16;

@@ -62,10 +62,18 @@ StatusOr<CommitReader> CommitReader::open(ByteView body) {
     if (body.size() < kCommitHeaderBytes + kCommitEventBytes) {
         return damaged("too short");
     }
-    if (loadLe<uint8_t>(body.data()) != kCommitVersion) {
+    const auto version = loadLe<uint8_t>(body.data());
+    if (version != kCommitVersion && version != kCommitChainVersion) {
         return Status(Code::kUnsupported, "commit record of a newer version");
     }
     CommitReader reader;
+    if (version == kCommitChainVersion) {
+        if (body.size() < kCommitHeaderBytes + kCommitEventBytes + kChainBytes) {
+            return damaged("too short for a part of a chain");
+        }
+        FRESHET_RETURN_IF_ERROR(reader.checkChain(body.substr(body.size() - kChainBytes)));
+        body.remove_suffix(kChainBytes);
+    }
     FRESHET_RETURN_IF_ERROR(reader.checkChanges(body));
     return reader;
 }
@@ -105,6 +113,17 @@ Status CommitReader::checkEvents(ByteView section) {
         }
     }
     return rest.empty() ? Status::ok() : damaged("bytes behind the last event");
+}
+
+Status CommitReader::checkChain(ByteView field) {
+    const auto last = loadLe<uint32_t>(field.data() + kChainLastOffset);
+    chain_ = {loadLe<uint64_t>(field.data()),
+              loadLe<uint32_t>(field.data() + kChainNumberOffset),
+              last != 0};
+    const bool isFirst = chain_->number == 0;
+    return last > 1 || isFirst != (chain_->first == 0) || (isFirst && chain_->isLast)
+               ? damaged("an impossible place in a chain")
+               : Status::ok();
 }
 
 bool CommitReader::next(CommitChange* change) {

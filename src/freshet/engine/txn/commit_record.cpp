@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/txn/commit_record.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace freshet::engine {
 
-CommitRecordWriter::CommitRecordWriter() {
+CommitRecordWriter::CommitRecordWriter(size_t bytesMax) : bytesMax_(bytesMax) {
+    begin();
+}
+
+void CommitRecordWriter::begin() {
     appendLe(body_, kCommitVersion);
     body_.append(kCommitHeaderBytes - sizeof(kCommitVersion), '\0');
 }
 
+size_t CommitRecordWriter::memoryBytes() const {
+    size_t bytes = body_.capacity() + events_.capacity();
+    for (const std::string& body : sealed_) {
+        bytes += body.capacity();
+    }
+    return bytes;
+}
+
+void CommitRecordWriter::makeRoom(size_t bytes) {
+    const bool isEmpty = ops_ == 0 && eventCount_ == 0;
+    if (!isEmpty && recordBytes() + bytes > bytesMax_) {
+        seal(0, false);
+        sealedBytes_ += body_.size();
+        sealed_.push_back(std::exchange(body_, {}));
+        begin();
+    }
+}
+
 void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView value) {
-    // Includes what take() appends; std::string doubles its capacity when more is needed.
-    body_.reserve(body_.size() + kCommitOpBytes + key.size() + value.size() + kCommitEventBytes);
+    const size_t bytes = kCommitOpBytes + key.size() + value.size();
+    makeRoom(bytes);
+    // Includes what seal() appends without events; std::string doubles its capacity when more is
+    // needed.
+    body_.reserve(body_.size() + bytes + kCommitEventBytes);
     appendLe(body_, tree);
     appendLe(body_, static_cast<uint32_t>(op));  // kind, then flags and reserved
     appendLe(body_, static_cast<uint32_t>(key.size()));
@@ -22,26 +48,53 @@ void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView va
 }
 
 void CommitRecordWriter::addEvent(ByteView event) {
+    makeRoom(kCommitEventBytes + event.size());
     appendLe(events_, static_cast<uint32_t>(event.size()));
     events_.append(event);
     ++eventCount_;
+    hasEvents_ = true;
 }
 
-std::string CommitRecordWriter::take(int64_t wallMs) {
+void CommitRecordWriter::seal(int64_t wallMs, bool isLast) {
+    const bool isChain = !isLast || !sealed_.empty();
+    storeLe(body_.data(), isChain ? kCommitChainVersion : kCommitVersion);
     storeLe(body_.data() + kCommitOpsOffset, ops_);
-    if (eventCount_ == 0) {
-        appendLe(body_, uint32_t{0});
-    } else {
+    // The last record of a chain says when it was committed, also if its events are elsewhere.
+    if (eventCount_ != 0 || (isLast && hasEvents_)) {
         storeLe(body_.data() + kCommitFlagsOffset, kCommitHasEvents);
         appendLe(body_, static_cast<uint32_t>(kEventsHeaderBytes + events_.size()));
         appendLe(body_, uint32_t{kEventsVersion});  // then flags and reserved
         appendLe(body_, eventCount_);
         appendLe(body_, wallMs);
         body_.append(events_);
+    } else {
+        appendLe(body_, uint32_t{0});
     }
-    std::string result = std::move(body_);
-    *this = CommitRecordWriter();
-    return result;
+    if (isChain) {
+        appendLe(body_, uint64_t{0});
+        appendLe(body_, static_cast<uint32_t>(sealed_.size()));
+        appendLe(body_, uint32_t{isLast});
+    }
+    events_.clear();
+    ops_ = 0;
+    eventCount_ = 0;
+}
+
+void CommitRecordWriter::finish(int64_t wallMs) {
+    seal(wallMs, true);
+}
+
+std::string CommitRecordWriter::takeBody(journal::Lsn first) {
+    if (sealed_.empty()) {
+        return std::exchange(body_, {});
+    }
+    const bool isFirst = taken_ == 0;
+    std::string body =
+        taken_ < sealed_.size() ? std::move(sealed_[taken_++]) : std::exchange(body_, {});
+    if (!isFirst) {
+        storeLe(body.data() + body.size() - kChainBytes, uint64_t{first});
+    }
+    return body;
 }
 
 }  // namespace freshet::engine

@@ -19,8 +19,34 @@ CommitRecordWriter sampleWriter() {
     return writer;
 }
 
+std::string onlyBody(CommitRecordWriter writer) {
+    writer.finish(kWallMs);
+    EXPECT_EQ(writer.bodiesLeft(), 1u);
+    std::string body = writer.takeBody(0);
+    EXPECT_EQ(writer.bodiesLeft(), 0u);
+    return body;
+}
+
 std::string sample() {
-    return sampleWriter().take(kWallMs);
+    return onlyBody(sampleWriter());
+}
+
+constexpr journal::Lsn kFirst = 0x1122334455;
+
+/// A chain of three records, the second one with an event.
+std::vector<std::string> sampleChain() {
+    CommitRecordWriter writer(kCommitHeaderBytes + 2 * (kCommitOpBytes + 2));
+    writer.add(7, CommitOp::kPut, "a", "1");
+    writer.add(7, CommitOp::kPut, "b", "2");
+    writer.add(8, CommitOp::kPut, "c", "3");
+    writer.addEvent("event");
+    writer.add(8, CommitOp::kDelete, "d", "");
+    writer.finish(kWallMs);
+    std::vector<std::string> bodies;
+    while (writer.bodiesLeft() != 0) {
+        bodies.push_back(writer.takeBody(kFirst));
+    }
+    return bodies;
 }
 
 std::string sampleWithEvents() {
@@ -28,7 +54,7 @@ std::string sampleWithEvents() {
     writer.addEvent("first");
     writer.addEvent("");
     writer.addEvent("third");
-    return writer.take(kWallMs);
+    return onlyBody(std::move(writer));
 }
 
 std::vector<std::string> read(ByteView body, Status* status) {
@@ -69,8 +95,7 @@ TEST(CommitRecord, HasTheLayoutOfItsFormatFile) {
         "kvv"
         "\0\0\0\0",
         31);
-    EXPECT_EQ(writer.take(kWallMs), expected);
-    EXPECT_EQ(writer.bytes(), kCommitHeaderBytes);
+    EXPECT_EQ(onlyBody(std::move(writer)), expected);
 }
 
 TEST(CommitRecord, EventsComeAfterTheChanges) {
@@ -97,7 +122,62 @@ TEST(CommitRecord, EventsHaveTheLayoutOfTheFormatFile) {
         "\x01\0\0\0\x01\0\0\0\x08\x07\x06\x05\x04\x03\x02\x01"
         "\x01\0\0\0e",
         33);
-    EXPECT_EQ(writer.take(kWallMs), expected);
+    EXPECT_EQ(onlyBody(std::move(writer)), expected);
+}
+
+TEST(CommitRecord, WhatIsTooLargeForOneIsAChain) {
+    const std::vector<std::string> bodies = sampleChain();
+    ASSERT_EQ(bodies.size(), 3u);
+    Status status;
+    const std::vector<std::vector<std::string>> expected = {
+        {"7+a=1", "7+b=2"}, {"8+c=3", "event event"}, {"8-d="}};
+    for (uint32_t i = 0; i < bodies.size(); ++i) {
+        EXPECT_EQ(read(bodies[i], &status), expected[i]);
+        ASSERT_TRUE(status.isOk()) << status.toString();
+        const CommitReader reader = *CommitReader::open(bodies[i]);
+        ASSERT_TRUE(reader.chain().has_value());
+        EXPECT_EQ(reader.chain()->number, i);
+        EXPECT_EQ(reader.chain()->first, i == 0 ? 0u : kFirst);
+        EXPECT_EQ(reader.chain()->isLast, i == 2);
+        EXPECT_EQ(CommitReader::hasEvents(bodies[i]), i != 0);
+    }
+    EXPECT_EQ(CommitReader::open(bodies[2])->wallMs(), kWallMs);
+    EXPECT_FALSE(CommitReader::open(sample())->chain().has_value());
+}
+
+TEST(CommitRecord, AChainHasTheLayoutOfTheFormatFile) {
+    const std::string expected(
+        "\x02\x01\0\0\x01\0\0\0"
+        "\x08\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0"
+        "d"
+        "\x10\0\0\0"
+        "\x01\0\0\0\0\0\0\0\x08\x07\x06\x05\x04\x03\x02\x01"
+        "\x55\x44\x33\x22\x11\0\0\0\x02\0\0\0\x01\0\0\0",
+        61);
+    EXPECT_EQ(sampleChain()[2], expected);
+}
+
+TEST(CommitRecord, ImpossiblePlacesInAChainAreRefused) {
+    Status status;
+    const std::vector<std::string> bodies = sampleChain();
+    const auto refuse = [&](std::string body, size_t offset, char wrong) {
+        body[body.size() - kChainBytes + offset] = wrong;
+        read(body, &status);
+        EXPECT_EQ(status.code(), Code::kCorruption) << offset;
+    };
+    refuse(bodies[0], 0, 1);                   // a first record after another one
+    refuse(bodies[0], kChainNumberOffset, 1);  // a later record without a first one
+    refuse(bodies[0], kChainLastOffset, 1);    // a chain of one
+    refuse(bodies[1], kChainNumberOffset, 0);
+    refuse(bodies[1], kChainLastOffset, 2);
+}
+
+TEST(CommitRecord, AnOpLargerThanARecordHasOneOfItsOwn) {
+    CommitRecordWriter writer(64);
+    writer.add(7, CommitOp::kPut, "a", std::string(100, 'x'));
+    writer.finish(0);
+    EXPECT_EQ(writer.bodiesLeft(), 1u);
+    EXPECT_FALSE(CommitReader::open(writer.takeBody(0))->chain().has_value());
 }
 
 TEST(CommitRecord, AnEventSectionOfANewerVersionIsSkipped) {
@@ -122,7 +202,7 @@ TEST(CommitRecord, DamagedEventsAreRefused) {
 }
 
 TEST(CommitRecord, EveryPrefixIsRefused) {
-    for (const std::string& whole : {sample(), sampleWithEvents()}) {
+    for (const std::string& whole : {sample(), sampleWithEvents(), sampleChain()[1]}) {
         for (size_t n = 0; n < whole.size(); ++n) {
             Status status;
             read(ByteView(whole).substr(0, n), &status);
@@ -137,7 +217,7 @@ TEST(CommitRecord, EveryPrefixIsRefused) {
 TEST(CommitRecord, UnknownVersionsAndOperationsAreRefused) {
     Status status;
     std::string body = sample();
-    body[0] = 2;
+    body[0] = 3;
     read(body, &status);
     EXPECT_EQ(status.code(), Code::kUnsupported);
     body = sample();

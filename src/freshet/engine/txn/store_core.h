@@ -56,6 +56,8 @@ struct StoreCore final : TreeEnv {
     /// As StoreOptions; constant from opening on.
     bool holdCommitsUntilDurable = false;
     uint64_t transactionMillisMax = 0;
+    uint64_t transactionBytesMax = uint64_t{64} << 20;
+    size_t recordBytesMax = size_t{64} << 20;
     Codec codec = Codec::kNone;
 
     /// The data file has no room for what commits would add. Written by the thread that makes

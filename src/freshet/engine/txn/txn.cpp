@@ -191,7 +191,7 @@ Status Txn::Impl::writeActive(Tree& tree, WriteKind kind, ByteView key, ByteView
 
 Status Txn::Impl::openWrites(sync::Slice& slice) {
     if (writes.get() != nullptr) {
-        return writes.get()->recordBytes() > WriteSet::kRecordBytesMax
+        return writes.get()->recordBytes() > core->transactionBytesMax
                    ? Status(Code::kLimit, "transaction too large")
                    : Status::ok();
     }

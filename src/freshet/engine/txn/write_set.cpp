@@ -70,19 +70,16 @@ Status WriteSet::commit(sync::WaitToken* token) {
         const uint16_t participant = slice.participant().index();
         steps_.emplace(core_->table, core_->floors, participant);
         steps_->begin(stamp_, core_->journal->tailLsn());
-        append_.emplace(
-            journal::RecordType::kCommit, participant, record_.take(platform::wallMillis()));
+        record_.finish(record_.hasEvents() ? platform::wallMillis() : 0);
+        append_.emplace(journal::RecordType::kCommit, participant, record_.takeBody(0));
     }
-    if (!appended_) {
-        if (Status appended = core_->journal->append(*append_); !appended.isOk()) {
-            if (appended.isWouldBlock()) {
-                *token = append_->token();
-            } else {
-                abort();
-            }
-            return appended;
+    if (Status appended = appendAll(); !appended.isOk()) {
+        if (appended.isWouldBlock()) {
+            *token = append_->token();
+        } else {
+            abort();  // if records of a chain are in the journal, they count for nothing
         }
-        appended_ = true;
+        return appended;
     }
     if (core_->holdCommitsUntilDurable) {
         // A failed journal is reported by waitFor(), as always.
@@ -92,6 +89,20 @@ Status WriteSet::commit(sync::WaitToken* token) {
         }
     }
     settleAt(steps_->complete(stamp_));
+    return Status::ok();
+}
+
+Status WriteSet::appendAll() {
+    while (!appended_) {
+        FRESHET_RETURN_IF_ERROR(core_->journal->append(*append_));
+        if (record_.bodiesLeft() == 0) {
+            appended_ = true;
+            break;
+        }
+        first_ = first_ == 0 ? append_->lsn() : first_;
+        append_.emplace(
+            journal::RecordType::kCommit, steps_->participant(), record_.takeBody(first_));
+    }
     return Status::ok();
 }
 

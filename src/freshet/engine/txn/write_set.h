@@ -25,15 +25,16 @@ void settle(TxnTable& table, uint64_t stamp, std::span<Version* const> versions,
 
 class WriteSet : public SuspendedWrites {
 public:
-    /// Maximum size of a record; a larger transaction gets kLimit.
-    static constexpr size_t kRecordBytesMax = 64u << 20;
     /// From this size on it is suspended between calls, as is one with a time limit. Smaller
     /// transactions do not pay for that.
     static constexpr size_t kLargeBytes = 256u << 10;
 
     /// `endNanos`: when its time limit is; 0: it has none.
     WriteSet(std::shared_ptr<StoreCore> core, uint64_t stamp, uint64_t endNanos)
-        : core_(std::move(core)), stamp_(stamp), endNanos_(endNanos) {}
+        : core_(std::move(core)),
+          stamp_(stamp),
+          endNanos_(endNanos),
+          record_(core_->recordBytesMax) {}
     ~WriteSet();
     WriteSet(const WriteSet&) = delete;
     WriteSet& operator=(const WriteSet&) = delete;
@@ -44,7 +45,7 @@ public:
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
     bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || endNanos_ != 0; }
     void setEnd(uint64_t nanos) { endNanos_ = nanos; }
-    bool empty() const { return versions_.empty() && record_.events() == 0; }
+    bool empty() const { return versions_.empty() && !record_.hasEvents(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
     /// Without a journal nobody reads events: they are dropped.
     void addEvent(ByteView event);
@@ -59,13 +60,15 @@ public:
     void settleAborted();
     /// What its end frees: versions, record and lists.
     size_t memoryBytes() const { return recordBytes() + besideBytes_; }
-    /// A part of the record is in the journal.
-    bool mustFinish() const { return append_ && append_->started() && !settled_; }
+    /// A part of a record, or of the chain of records, is in the journal.
+    bool mustFinish() const { return append_ && (first_ != 0 || append_->started()) && !settled_; }
     bool settled() const { return settled_; }
     /// REQUIRES: committed, with a journal.
     journal::Lsn lsn() const { return append_->lsn(); }
 
 private:
+    /// Appends the record, or the chain of records. To be repeated while it would block.
+    Status appendAll();
     /// It is committed. Called in the same slice as [entry.commit].
     void settleAt(uint64_t ts);
 
@@ -79,6 +82,7 @@ private:
     size_t besideBytes_ = 0;    // of record and lists, as far as they count under the ceiling
     std::optional<CommitSteps> steps_;
     std::optional<journal::AppendOp> append_;
+    journal::Lsn first_ = 0;  // of a chain of records, once its first one is appended
     bool appended_ = false;
     bool grows_ = false;  // it needs more room than it frees
     bool settled_ = false;
