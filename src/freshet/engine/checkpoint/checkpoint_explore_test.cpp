@@ -152,6 +152,28 @@ Setup twoOpenCommits(bool firstFirst) {
     };
 }
 
+/// A transaction whose records are a chain; another one commits between them.
+Setup chainOfTwo(bool lateFloor) {
+    return [lateFloor](Model& model) {
+        auto world = std::make_shared<World>();
+        {
+            Uninterrupted whole;
+            world->put(0, "b", "old");
+            world->checkpoint();
+            world->put(0, "f", "first");
+        }
+        model.thread([world, lateFloor] { world->putChain(0, {"b", "d"}, "1", lateFloor); });
+        model.thread([world] { world->put(1, "f", "2"); });
+        model.thread([world] { world->checkpoint(); });
+        model.finally([world] { world->expectRecovered(); });
+    };
+}
+
+TEST(CommitLow, CoversChains) {
+    expectHolds(chainOfTwo(false), {.preemptions = 2, .executionsMax = 400'000});
+    expectFound(Mutant::kNone, chainOfTwo(true));
+}
+
 TEST(CommitLow, CoversLateCommitters) {
     expectHolds(delayedCommitters(), {.preemptions = 2, .executionsMax = 400'000});
     expectHolds(twoOpenCommits(true));

@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,11 +37,16 @@ struct ModelJournal {
     struct Record {
         std::string key;
         std::string value;  // empty: deleted
+        enum class Part : uint8_t { kWhole, kFirst, kLast };
+        Part part = Part::kWhole;  // of a chain of two records
+        uint64_t first = 0;        // kLast: LSN of the other one
     };
     uint64_t tailLsn() const { return tail.load(sync::kAcquire); }
-    void append(std::string key, std::string value) {
+    /// Returns the LSN: index + 1.
+    uint64_t append(Record record) {
         tail.fetch_add(1, sync::kAcqRel);
-        records.push_back({std::move(key), std::move(value)});  // LSN = index + 1
+        records.push_back(std::move(record));
+        return records.size();
     }
     sync::Atomic<uint64_t> tail{1};
     std::vector<Record> records;
@@ -82,11 +88,11 @@ public:
         }
         for (uint64_t lsn = redo; lsn <= journal.records.size(); ++lsn) {
             const ModelJournal::Record& record = journal.records[lsn - 1];
-            const VersionOp op = record.value.empty() ? VersionOp::kDelete : VersionOp::kPut;
-            const uint64_t ts = table_.snapshot() + 1;
-            ModelEnv::Slice slice(&env_);
-            tree_.write({WriteKind::kReplay, op, record.key, record.value, ts, {}});
-            table_.setClock(ts);
+            if (record.part == ModelJournal::Record::Part::kWhole) {
+                replay({&record});
+            } else if (record.part == ModelJournal::Record::Part::kLast && record.first >= redo) {
+                replay({&journal.records[record.first - 1], &record});
+            }
         }
         ModelEnv::Slice slice(&env_);
         testing::check(checkTree(tree_).error.empty(), "a sound tree");
@@ -99,6 +105,16 @@ public:
     }
 
 private:
+    /// The records of one commit.
+    void replay(const std::vector<const ModelJournal::Record*>& records) {
+        const uint64_t ts = table_.snapshot() + 1;
+        for (const ModelJournal::Record* record : records) {
+            const VersionOp op = record->value.empty() ? VersionOp::kDelete : VersionOp::kPut;
+            ModelEnv::Slice slice(&env_);
+            tree_.write({WriteKind::kReplay, op, record->key, record->value, ts, {}});
+        }
+        table_.setClock(ts);
+    }
     Status readPage(PageId page, std::string* image) override {
         const auto found = images_.find(page);
         if (found == images_.end()) {
@@ -163,7 +179,32 @@ struct World : CheckpointSink {
         return open;
     }
     void begin(Open& open) { open.steps->begin(open.stamp, env.journal.tailLsn()); }
-    void append(Open& open) { env.journal.append(open.key, open.value); }
+    void append(Open& open) { env.journal.append({open.key, open.value}); }
+    /// A transaction of two keys whose records are a chain. `lateFloor`: a mistake, the floor is
+    /// not that of the first record.
+    void putChain(uint16_t participant,
+                  const std::array<std::string, 2>& keys,
+                  const std::string& value,
+                  bool lateFloor) {
+        using Part = ModelJournal::Record::Part;
+        ModelEnv::Slice slice(&env);
+        Open open = write(participant, keys[0], value);
+        Open other{keys[1], value, open.stamp, nullptr, nullptr};
+        testing::check(link(other).leaf == nullptr, "the leaf is in memory");
+        if (!lateFloor) {
+            begin(open);
+        }
+        const uint64_t first = env.journal.append({keys[0], value, Part::kFirst});
+        if (lateFloor) {
+            begin(open);
+        }
+        env.journal.append({keys[1], value, Part::kLast, first});
+        const uint64_t ts = open.steps->complete(open.stamp);
+        testing::Uninterrupted whole;
+        const std::array<Version*, 2> versions{open.version, other.version};
+        settle(table, open.stamp, versions, ts);
+        committed[keys[0]] = committed[keys[1]] = value;
+    }
     void complete(Open& open) {
         const uint64_t ts = open.steps->complete(open.stamp);
         testing::Uninterrupted whole;

@@ -22,6 +22,10 @@ using testing::MemoryFileSystem;
 
 constexpr TreeId kTrees[] = {10, 11};
 constexpr int kKeys = 400;
+/// Most transactions fit into a record; large ones are chains of records.
+constexpr uint32_t kRecordBytes = 64 << 10;
+constexpr uint64_t kLargeKeys = 12;
+constexpr size_t kLargeValueBytes = 40'000;
 constexpr uint64_t kSuperblocksBytes = 8192;  // at the beginning of the data file
 
 /// How much of a refused superblock reaches the disk: nothing, a part, all.
@@ -47,6 +51,7 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
     options.journalSegmentBytesMax = 2u << 20;  // the smallest possible
     options.checkpointIntervalMs = 3'600'000;
     options.memoryBytes = 1;  // leaves are evicted as soon as possible
+    options.recordBytesMax = kRecordBytes;
     options.onFatal = [](const Status&) {};
     return options;
 }
@@ -54,6 +59,9 @@ StoreOptions tinyOptions(platform::FileSystem& files) {
 /// What a run did, and what was promised at which position of its trace.
 class History {
 public:
+    /// `chains`: some of the transactions are chains of records, of several of the log's blocks.
+    explicit History(bool chains) : chains_(chains) {}
+
     /// Commits with a few checkpoints in between; each start is ended by a close or just left. With
     /// a plan, superblocks are refused now and then, but not while the store is being opened.
     void run(testing::TraceRecorder& disk, testing::FaultPlan* plan, std::mt19937_64& random) {
@@ -143,6 +151,9 @@ private:
                 after[name] = value;
             }
         }
+        if (chains_ && random() % 8 == 0 && !store.stats().spaceShort) {
+            ASSERT_NO_FATAL_FAILURE(putLarge(store, txn, &after));
+        }
         if (!txn.hasWrites()) {
             return;  // such a commit promises nothing of earlier ones
         }
@@ -159,6 +170,18 @@ private:
         }
     }
 
+    void putLarge(Store& store, Txn& txn, Contents* after) {
+        const TreeRef tree = store.tree(kTrees[0]);
+        for (uint64_t n = 0; n < kLargeKeys; ++n) {
+            const std::string key = "large " + std::to_string(n);
+            std::string value = std::to_string(states_.size());
+            value.resize(kLargeValueBytes, static_cast<char>('A' + n));
+            ASSERT_TRUE(waiting(txn, [&] { return txn.put(*tree, key, value); }).isOk());
+            (*after)[std::to_string(kTrees[0]) + "/" + key] = value;
+        }
+    }
+
+    const bool chains_;
     std::vector<Contents> states_{Contents()};  // after each commit; the first is empty
     std::vector<Durable> durable_;
     uint64_t refused_ = 0;  // checkpoints and commits
@@ -180,10 +203,14 @@ Contents contentsOf(Store& store) {
 }
 
 /// Opens and reads, and sometimes goes on from there and crashes again.
-Status checkState(const History& history, MemoryFileSystem& disk, const CrashState& state) {
+Status checkState(const History& history,
+                  MemoryFileSystem& disk,
+                  const CrashState& state,
+                  uint64_t* chainsDropped) {
     Contents found;
     {
         FRESHET_ASSIGN_OR_RETURN(auto store, Store::open(tinyOptions(disk)));
+        *chainsDropped += store->stats().chainsDropped;
         found = contentsOf(*store);
         FRESHET_RETURN_IF_ERROR(history.judge(found, state));
         FRESHET_ASSIGN_OR_RETURN(FilesReport report, store->verifyFiles());
@@ -203,41 +230,53 @@ Status checkState(const History& history, MemoryFileSystem& disk, const CrashSta
                : Status(Code::kCorruption, "WRONG: another state at the second start");
 }
 
-/// Runs, makes states of the recorded trace, and checks each. Returns the number of refusals.
-uint64_t runAndCheck(uint64_t seed, testing::FaultPlan* plan) {
+struct Met {
+    uint64_t refused = 0;
+    uint64_t chainsDropped = 0;
+};
+
+/// Runs, makes states of the recorded trace, and checks each.
+Met runAndCheck(uint64_t seed, testing::FaultPlan* plan, bool chains = false) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     MemoryFileSystem memory;
     testing::TraceRecorder disk(memory);
-    History history;
+    History history(chains);
     history.run(disk, plan, random);
     if (::testing::Test::HasFatalFailure()) {
-        return 0;
+        return {};
     }
+    Met met;
     CrashStatesCount count;
     Status status = forEachCrashState(
         disk.trace(),
         {.seed = seed, .statesMax = testing::crashStatesWanted(150)},
         [&](MemoryFileSystem& crashed, const CrashState& state) {
-            return checkState(history, crashed, state);
+            return checkState(history, crashed, state, &met.chainsDropped);
         },
         &count);
     EXPECT_TRUE(status.isOk()) << status.toString();
-    std::printf("%llu states of %zu operations, %llu of them torn\n",
+    std::printf("%llu states of %zu operations, %llu of them torn, %llu chains cut\n",
                 static_cast<unsigned long long>(count.states),
                 disk.trace().size(),
-                static_cast<unsigned long long>(count.torn));
-    return history.refused();
+                static_cast<unsigned long long>(count.torn),
+                static_cast<unsigned long long>(met.chainsDropped));
+    met.refused = history.refused();
+    return met;
 }
 
 TEST(StoreCrashStates, EveryStateHoldsWhatWasAcknowledgedAndNoHalfOfAnything) {
-    EXPECT_EQ(runAndCheck(testSeed(), nullptr), 0u);
+    EXPECT_EQ(runAndCheck(testSeed(), nullptr).refused, 0u);
 }
 
 TEST(StoreCrashStates, AlsoWhenTheDiskRefusedSuperblocksOfWhichItMayHavePartsOrAll) {
     const uint64_t seed = testSeed();
     testing::FaultPlan plan(seed);
-    EXPECT_GE(runAndCheck(seed, &plan), 2u) << plan.summary();
+    EXPECT_GE(runAndCheck(seed, &plan).refused, 2u) << plan.summary();
+}
+
+TEST(StoreCrashStates, AlsoInTheMiddleOfAChainOfRecords) {
+    EXPECT_GE(runAndCheck(testSeed(), nullptr, true).chainsDropped, 1u);
 }
 
 }  // namespace
