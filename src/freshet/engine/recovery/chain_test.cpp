@@ -12,7 +12,7 @@
 namespace freshet::engine {
 namespace {
 
-constexpr uint64_t kMiB = 1u << 20;
+constexpr uint64_t kChainMiB = 1u << 20;
 
 std::string chainKey(uint64_t n) {
     std::string key = "chain";
@@ -31,9 +31,9 @@ protected:
     }
     StoreOptions smallRecords() {
         StoreOptions options = storeOptions(disk_);
-        options.journalSegmentBytesMax = 2 * kMiB;
+        options.journalSegmentBytesMax = 2 * kChainMiB;
         options.recordBytesMax = 64 << 10;
-        options.memoryBytes = 8 * kMiB;
+        options.memoryBytes = 8 * kChainMiB;
         return options;
     }
     /// Sets `keys` keys to values of `bytes` bytes that say the generation.
@@ -73,26 +73,26 @@ protected:
 TEST_F(StoreChains, ATransactionOf200MegabytesIsReadBackAfterAPowerCut) {
     constexpr uint64_t kKeys = kIsAddressSanitized ? 90 : 200;
     StoreOptions options = storeOptions(disk_);
-    options.memoryBytes = 1024 * kMiB;
+    options.memoryBytes = 1024 * kChainMiB;
     open(options);
     {
         Txn aborted(*store_, OnConflict::kFail);
-        ASSERT_NO_FATAL_FAILURE(put(aborted, kKeys, kMiB, 1));
+        ASSERT_NO_FATAL_FAILURE(put(aborted, kKeys, kChainMiB, 1));
         aborted.abort();
     }
-    EXPECT_EQ(generation(kKeys, kMiB), 0u);
+    EXPECT_EQ(generation(kKeys, kChainMiB), 0u);
     {
         Txn txn(*store_, OnConflict::kFail);
-        ASSERT_NO_FATAL_FAILURE(put(txn, kKeys, kMiB, 2));
-        EXPECT_EQ(generation(kKeys, kMiB), 0u) << "nothing is visible before the commit";
+        ASSERT_NO_FATAL_FAILURE(put(txn, kKeys, kChainMiB, 2));
+        EXPECT_EQ(generation(kKeys, kChainMiB), 0u) << "nothing is visible before the commit";
         ASSERT_TRUE(commitAndWait(txn).isOk());
         ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
     }
-    EXPECT_EQ(generation(kKeys, kMiB), 2u);
+    EXPECT_EQ(generation(kKeys, kChainMiB), 2u);
     disk_.crash();
     open(options);
     EXPECT_EQ(store_->stats().recordsReplayed, 1u);
-    EXPECT_EQ(generation(kKeys, kMiB), 2u);
+    EXPECT_EQ(generation(kKeys, kChainMiB), 2u);
     EXPECT_TRUE(store_->close().isOk());
 }
 
@@ -201,7 +201,7 @@ TEST_F(StoreChains, TheLimitIsTheOptionOrAShareOfTheMemory) {
         options.memoryBytes = memory;
         open(options);
         Txn txn(*store_, OnConflict::kFail);
-        const std::string value(8 * kMiB, 'x');
+        const std::string value(8 * kChainMiB, 'x');
         Status status;
         uint64_t n = 0;
         while (status.isOk()) {
@@ -213,9 +213,9 @@ TEST_F(StoreChains, TheLimitIsTheOptionOrAShareOfTheMemory) {
         txn.abort();
         return n * value.size();
     };
-    EXPECT_EQ(written(16 * kMiB, 0), 16 * kMiB);
-    EXPECT_EQ(written(0, 0), 64 * kMiB);
-    EXPECT_EQ(written(0, 320 * kMiB), 80 * kMiB);
+    EXPECT_EQ(written(16 * kChainMiB, 0), 16 * kChainMiB);
+    EXPECT_EQ(written(0, 0), 64 * kChainMiB);
+    EXPECT_EQ(written(0, 320 * kChainMiB), 80 * kChainMiB);
 }
 
 TEST(ChainJoiner, GivesAWholeChainOnceAndNoPartOfOne) {
