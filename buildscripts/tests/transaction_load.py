@@ -20,8 +20,9 @@ import bson  # noqa: E402
 
 ACCOUNTS = (('bank0', 'accounts'), ('bank0', 'savings'), ('bank1', 'accounts'))
 AWAY = 'elsewhere'  # what bank0.savings is called while it is renamed
-LEDGER, LISTS = ('bank1', 'ledger'), (('lists0', 'lists'), ('lists1', 'lists'))
+LEDGER, PADS, LISTS = ('bank1', 'ledger'), ('bank0', 'pads'), (('lists0', 'lists'), ('lists1', 'lists'))
 ACCOUNT_IDS, ACCOUNTS_AT_FIRST, BALANCE_AT_FIRST = 30, 20, 100  # in each collection; more accounts come and go
+PAD, PADS_MAX = b'x' * 2_000_000, 15  # 28 megabytes at most
 KEYS_AT_ONCE, KEY_APPENDS = 6, 40  # of lists; after so many appends another key takes a key's place
 SECONDS_MAX = 120  # that no answer takes
 PROBLEMS_SHOWN = 3
@@ -120,10 +121,10 @@ class Session:
         self.log[-1] += ' -> %.300s' % (shown or 'ok')
         return reply
 
-    def read(self, place, filter=None, batch=None):
+    def read(self, place, filter=None, batch=None, **options):
         """All documents that a find gives, in batches."""
         db, name = place
-        cursor = self.run(db, {'find': name, 'filter': filter or {}, **({'batchSize': batch} if batch else {})})['cursor']
+        cursor = self.run(db, {'find': name, 'filter': filter or {}, **options, **({'batchSize': batch} if batch else {})})['cursor']
         found = cursor['firstBatch']
         while cursor['id']:
             cursor = self.run(db, {'getMore': bson.Int64(cursor['id']), 'collection': name, 'batchSize': batch})['cursor']
@@ -156,7 +157,7 @@ class Attempt:
     def __init__(self, at, session):
         self.name, self.log = '%d/%d' % (at, session.number), session.log
         self.begin, self.end, self.outcome = time.monotonic(), math.inf, 'fail'
-        self.operations, self.moves, self.has_written = [], [], False
+        self.operations, self.moves, self.pads, self.has_written = [], [], 0, False
 
     def ended(self, outcome):
         self.outcome, self.end = outcome, time.monotonic()
@@ -311,8 +312,12 @@ class Worker:
             if not self.move_within(attempt, place):
                 return
         self.rebalance(attempt)
-        entry = {'_id': attempt.name, 'moves': [{'account': account, 'by': by, 'life': life} for account, by, life in attempt.moves]}
+        attempt.pads = self.random.randrange(1, PADS_MAX) if self.random.random() < 0.005 else 0
+        entry = {'_id': attempt.name, 'moves': [{'account': account, 'by': by, 'life': life} for account, by, life in attempt.moves],
+                 'pads': attempt.pads}
         self.run(LEDGER[0], {'insert': LEDGER[1], 'documents': [entry]})
+        for at in range(attempt.pads):  # a transaction of many megabytes
+            self.run(PADS[0], {'insert': PADS[1], 'documents': [{'_id': '%s/%d' % (attempt.name, at), 'of': attempt.name, 'pad': PAD}]})
         if self.random.random() < 0.2:
             self.check_sum()
 
