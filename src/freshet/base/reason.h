@@ -115,6 +115,7 @@ enum class Reason : uint32_t {
     kTransactionCommitted,
     kConflictingOperationInProgress,
     kCommandFailed,
+    kIncompleteTransactionHistory,
     kTransactionExceededLifetimeLimit,
     kOperationNotSupportedInTransaction,
     kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory

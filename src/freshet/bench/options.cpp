@@ -29,6 +29,16 @@ Status addSizes(WireOptions* out, const std::string& value) {
     return Status::ok();
 }
 
+Status addDurabilities(WireOptions* out, const std::string& value) {
+    for (const std::string& each : splitAtCommas(value)) {
+        if (each != "durable" && each != "nosync") {
+            return badValue("'" + each + "' is neither durable nor nosync");
+        }
+        out->durabilities.push_back(each);
+    }
+    return Status::ok();
+}
+
 /// Options with a value. Repeated lists are appended.
 const Setters<WireOptions>& wireSetters() {
     static const Setters<WireOptions> all = {
@@ -61,16 +71,7 @@ const Setters<WireOptions>& wireSetters() {
          [](WireOptions* out, const std::string& value) {
              return number(value, 1, 60'000, &out->idle);
          }},
-        {"--durability",
-         [](WireOptions* out, const std::string& value) {
-             for (const std::string& each : splitAtCommas(value)) {
-                 if (each != "durable" && each != "nosync") {
-                     return badValue("'" + each + "' is neither durable nor nosync");
-                 }
-                 out->durabilities.push_back(each);
-             }
-             return Status::ok();
-         }},
+        {"--durability", addDurabilities},
         {"--load",
          [](WireOptions* out, const std::string& value) {
              out->driver = value == "driver";

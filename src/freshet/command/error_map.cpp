@@ -83,6 +83,7 @@ constexpr Row kRows[] = {
     {Reason::kNoSuchTransaction, {251, "NoSuchTransaction"}},
     {Reason::kTransactionCommitted, {256, "TransactionCommitted"}},
     {Reason::kOperationNotSupportedInTransaction, {263, "OperationNotSupportedInTransaction"}},
+    {Reason::kIncompleteTransactionHistory, {217, "IncompleteTransactionHistory"}},
     {Reason::kCommandFailed, {125, "CommandFailed"}},
     {Reason::kConflictingOperationInProgress, {117, "ConflictingOperationInProgress"}},
     {Reason::kTransactionExceededLifetimeLimit, {290, "TransactionExceededLifetimeLimitSeconds"}},

@@ -24,6 +24,9 @@ public:
     /// Aborts unless committed.
     ~Transaction();
 
+    /// It ends so long after this call, also if it has only read: then each statement fails.
+    Status endAfter(uint64_t millis) { return txn_.endAfter(millis); }
+
     engine::Txn& txn() { return txn_; }
     /// The collection as of the snapshot, or as this transaction has created it; null if there is
     /// none. kConflict (kSnapshotUnavailable) if its definition may be newer than the snapshot.

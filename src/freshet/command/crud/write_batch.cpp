@@ -117,6 +117,12 @@ sync::Task<Outcome> runStatement(Invocation& call,
         }
         turn = std::move(*taken);
     }
+    if (call.transaction != nullptr && target.collection.starts_with("system.")) {
+        outcome.status = invalid(location(50791),
+                                 "Cannot write to system collection " + target.db + "." +
+                                     target.collection + " within a transaction.");
+        co_return outcome;
+    }
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
         StatusOr<catalog::CollectionRef> seen = call.find(target.db, target.collection);
         if (!seen.isOk()) {

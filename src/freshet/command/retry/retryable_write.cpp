@@ -68,6 +68,9 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     if (stored.has_value()) {
         done_.read(stored->view());
+        if (done_.txnNumber() == txnNumber_ && stored->view().has("state")) {
+            co_return isTransaction();
+        }
     }
     if (done_.txnNumber() > txnNumber_) {
         co_return tooOld(call_, txnNumber_, done_.txnNumber());
@@ -87,15 +90,22 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
     co_return Status::ok();
 }
 
+Status RetryableWrite::isTransaction() const {
+    return invalid(Reason::kIncompleteTransactionHistory,
+                   "Transaction number " + std::to_string(txnNumber_) +
+                       " is of a multi-document transaction; it cannot be of a retryable write");
+}
+
 /// A newer number ends what the session has begun with an older one.
 Status RetryableWrite::endOlderTransaction() {
     const Transactions::Known known = call_.services.transactions.known(call_.generic.lsid);
     if (known.number > txnNumber_) {
         return tooOld(call_, txnNumber_, known.number);
     }
-    if (known.number < txnNumber_) {
-        abortTransaction(call_.services, call_.generic.lsid);
+    if (known.number == txnNumber_) {
+        return isTransaction();
     }
+    abortTransaction(call_.services, call_.generic.lsid);
     return Status::ok();
 }
 

@@ -43,6 +43,8 @@ public:
 private:
     Status readStatementIds(size_t statements);
     Status endOlderTransaction();
+    /// The error for a number that a transaction has.
+    Status isTransaction() const;
     /// The documents that are written with statement_.
     std::vector<bson::OwnedDocument> compose(const query::WriteResult& result);
     int32_t idOf(size_t i) const {

@@ -188,6 +188,12 @@ Status checkTimes(Fields* fields, bool isReplicaSet) {
     return Status::ok();
 }
 
+bool isReadConcernLevel(std::string_view level) {
+    constexpr std::string_view kLevels[] = {
+        "local", "available", "majority", "linearizable", "snapshot"};
+    return std::find(std::begin(kLevels), std::end(kLevels), level) != std::end(kLevels);
+}
+
 /// Each level means a snapshot; the stronger ones also that what it shows is durable, for which the
 /// commit waits.
 Status checkTransactionLevel(std::string_view level) {
@@ -213,7 +219,7 @@ Status parseReadConcern(bson::Document concern,
     if (level.empty() || level == "local" || (level == "available" && !out->isInTransaction)) {
         return Status::ok();
     }
-    if (level != "majority" && level != "linearizable" && level != "snapshot") {
+    if (!isReadConcernLevel(level)) {
         return badValue("Enumeration value '" + std::string(level) +
                         "' for field 'readConcern.level' is not a valid value.");
     }
@@ -292,10 +298,6 @@ Status parseTransactionNumber(Fields* fields, const Command& command, GenericArg
         return invalid(Reason::kInvalidOptions, "Transaction number cannot be negative");
     }
     FRESHET_RETURN_IF_ERROR(parseTransaction(fields, out));
-    if (!out->isInTransaction && command.inTransactions == InTransactions::kEnd) {
-        return invalid(Reason::kCommandFailed,
-                       std::string(command.name) + " must be run within a transaction");
-    }
     if (!out->isInTransaction && !command.isRetryable) {
         return invalid(Reason::kNotARetryableWriteCommand,
                        "txnNumber may only be provided for multi-document transactions and "

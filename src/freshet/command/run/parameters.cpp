@@ -141,7 +141,7 @@ std::vector<Parameter> otherParameters() {
         {"requireApiVersion", Kind::kBool, Settable::kBoth, &Values::requireApiVersion, 0, 1},
         {"transactionLifetimeLimitSeconds",
          Kind::kInt,
-         Settable::kNowhere,
+         Settable::kBoth,
          &Values::transactionLifetimeLimitSeconds,
          1,
          kIntMax},

@@ -90,8 +90,11 @@ sync::Task<Status> runAbort(Invocation& call) {
     StatusOr<SessionTurns::Held> turn =
         co_await call.services.sessionTurns.take(call, call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(turn.status());
-    FRESHET_CO_RETURN_IF_ERROR(
-        checkState(*call.generic.txnNumber, call.services.transactions.known(call.generic.lsid)));
+    Status known =
+        checkState(*call.generic.txnNumber, call.services.transactions.known(call.generic.lsid));
+    if (!known.isOk()) {
+        co_return co_await unlessCommittedBefore(call, std::move(known));
+    }
     abortTransaction(call.services, call.generic.lsid);
     co_return Status::ok();
 }

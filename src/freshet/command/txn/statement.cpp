@@ -22,6 +22,11 @@ std::string sessionText(const Invocation& call) {
     return bson::toShellText(bson::Document(call.generic.lsid.data()));
 }
 
+Status committedBefore(int64_t number) {
+    return invalid(Reason::kTransactionCommitted,
+                   "Transaction with " + numberText(number) + " has been committed.");
+}
+
 Status tooOld(const Invocation& call, int64_t newest) {
     return invalid(Reason::kTransactionTooOld,
                    "Cannot start transaction with " + numberText(*call.generic.txnNumber) +
@@ -46,9 +51,13 @@ sync::Task<Status> start(Invocation& call) {
         co_return tooOld(call, newest);
     }
     abortTransaction(call.services, session);
+    auto transaction = std::make_shared<query::Transaction>(call.services.catalog);
+    const int64_t seconds =
+        ParameterValues::get(call.services.parameters.transactionLifetimeLimitSeconds);
+    FRESHET_CO_RETURN_IF_ERROR(transaction->endAfter(static_cast<uint64_t>(seconds) * 1'000));
     call.services.transactions.start(session,
                                      number,
-                                     std::make_shared<query::Transaction>(call.services.catalog),
+                                     std::move(transaction),
                                      {holderOf(call), call.client.connectionId},
                                      platform::monotonicNanos());
     endCursorsOf(call.services, call.services.transactions.giveBack(session));
@@ -64,6 +73,19 @@ Status checkGoesOn(const Invocation& call) {
     }
     return checkState(number, known);
 }
+
+}  // namespace
+
+sync::Task<Status> unlessCommittedBefore(Invocation& call, Status unknown) {
+    if (unknown.reason() != Reason::kNoSuchTransaction) {
+        co_return unknown;
+    }
+    StatusOr<bool> isCommitted = co_await readWasCommitted(call);
+    FRESHET_CO_RETURN_IF_ERROR(isCommitted.status());
+    co_return *isCommitted ? committedBefore(*call.generic.txnNumber) : std::move(unknown);
+}
+
+namespace {
 
 /// The statement's use of the transaction.
 class Use {
@@ -125,8 +147,7 @@ Status checkState(int64_t number, const Transactions::Known& known) {
         case Transactions::State::kInProgress:
             return Status::ok();
         case Transactions::State::kCommitted:
-            return invalid(Reason::kTransactionCommitted,
-                           "Transaction with " + numberText(number) + " has been committed.");
+            return committedBefore(number);
         case Transactions::State::kAborted:
             break;
     }
@@ -146,6 +167,11 @@ Status checkStatement(const Command& command,
                       const GenericArguments& generic,
                       const BodyIndex& body) {
     const bool isEnd = command.inTransactions == InTransactions::kEnd;
+    if (generic.startsTransaction && command.name == "killCursors") {
+        return invalid(Reason::kOperationNotSupportedInTransaction,
+                       "Cannot run killCursors as the first operation in a multi-document "
+                       "transaction.");
+    }
     if (command.inTransactions == InTransactions::kNever) {
         const bool isCount = command.name == "count";
         return invalid(Reason::kOperationNotSupportedInTransaction,
@@ -196,8 +222,8 @@ sync::Task<Status> runInTransaction(Invocation& call, sync::Task<Status> stateme
     if (call.generic.startsTransaction) {
         Status started = co_await start(call);
         FRESHET_CO_RETURN_IF_ERROR(std::move(started));
-    } else {
-        FRESHET_CO_RETURN_IF_ERROR(checkGoesOn(call));
+    } else if (Status known = checkGoesOn(call); !known.isOk()) {
+        co_return co_await unlessCommittedBefore(call, std::move(known));
     }
     Use use(call);
     if (!use.has()) {  // another thread has just aborted it

@@ -21,6 +21,11 @@ Status checkDatabaseInTransaction(std::string_view db);
 /// kNoSuchTransaction, kTransactionCommitted otherwise.
 Status checkState(int64_t number, const Transactions::Known& known);
 
+/// kTransactionCommitted if the session's document says that the transaction of the command's
+/// number was committed, by an earlier run of the server; else `unknown`, the error of
+/// checkState().
+sync::Task<Status> unlessCommittedBefore(Invocation& call, Status unknown);
+
 /// kWriteConflict with the text that applications know.
 Status writeConflict();
 
