@@ -41,7 +41,7 @@ def run(work, configuration, driver, arguments, only='', jobs=4):
         environment = dict(os.environ, DB_IP='localhost', FRESHET_PORTS=','.join(str(server.port) for server in servers),
                            FRESHET_OUTCOMES=report, FRESHET_ONLY=only, PYTHONPATH=driver + os.pathsep + HERE,
                            FRESHET_LOGIN='1' if '--auth' in CONFIGURATIONS[configuration] else '')
-        command = [prepare_python(), '-B', '-m', 'pytest', '-q', '-p', 'pytest_outcomes', '-p', 'no:cacheprovider', '-n', str(jobs),
+        command = [prepare_python(), '-B', '-m', 'pytest', '-q', '-p', 'pytest_outcomes', '-p', 'no:cacheprovider', '--tb=native', '-n', str(jobs),
                    '--timeout=%d' % SECONDS_OF_A_TEST, '--dist=loadscope'] + arguments
         with open(log, 'w', encoding='utf-8') as out:
             done = subprocess.run(command, cwd=driver, env=environment, stdout=out, stderr=subprocess.STDOUT)
