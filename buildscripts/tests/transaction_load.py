@@ -20,13 +20,14 @@ import bson  # noqa: E402
 
 ACCOUNTS = (('bank0', 'accounts'), ('bank0', 'savings'), ('bank1', 'accounts'))
 AWAY = 'elsewhere'  # what bank0.savings is called while it is renamed
+TOUCHED, TOUCHED_IDS = ('bank1', 'touched'), 4  # counters, which others count up too without transactions
 LEDGER, PADS, LISTS = ('bank1', 'ledger'), ('bank0', 'pads'), (('lists0', 'lists'), ('lists1', 'lists'))
 ACCOUNT_IDS, ACCOUNTS_AT_FIRST, BALANCE_AT_FIRST = 30, 20, 100  # in each collection; more accounts come and go
-PAD, PADS_MAX = b'x' * 2_000_000, 15  # 28 megabytes at most
+PAD, PADS_OF_ONE = b'x' * 2_000_000, (1, 2, 4, 12)  # 24 megabytes at most
 KEYS_AT_ONCE, KEY_APPENDS = 6, 40  # of lists; after so many appends another key takes a key's place
 SECONDS_MAX = 120  # that no answer takes
 PROBLEMS_SHOWN = 3
-WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION = 112, 246, 251
+WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION, MAX_TIME_EXPIRED = 112, 246, 251, 50
 TRANSIENT = (WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION)
 
 
@@ -312,7 +313,9 @@ class Worker:
             if not self.move_within(attempt, place):
                 return
         self.rebalance(attempt)
-        attempt.pads = self.random.randrange(1, PADS_MAX) if self.random.random() < 0.005 else 0
+        if self.random.random() < 0.3:
+            self.touch(attempt)
+        attempt.pads = self.random.choice(PADS_OF_ONE) if self.random.random() < 0.02 else 0
         entry = {'_id': attempt.name, 'moves': [{'account': account, 'by': by, 'life': life} for account, by, life in attempt.moves],
                  'pads': attempt.pads}
         self.run(LEDGER[0], {'insert': LEDGER[1], 'documents': [entry]})
@@ -370,6 +373,10 @@ class Worker:
             self.expect(1, self.run(db, {'update': name, 'updates': [{'q': {'_id': key}, 'u': [{'$set': {'balance': {'$add': ['$balance', by]}}}]}]}))
             attempt.moves.append(((place, key), by, 0))
 
+    def touch(self, attempt):
+        key = self.random.randrange(TOUCHED_IDS)
+        self.add(attempt, TOUCHED, key, self.session.read(TOUCHED, {'_id': key})[0]['balance'], 1)
+
     @staticmethod
     def account(key, balance):
         return {'_id': key, 'balance': balance, 'tags': [balance % 7, 'k%d' % (key % 3)]}
@@ -407,7 +414,9 @@ class Worker:
                 total += sum(one['balance'] for one in self.session.read((db, name), batch=self.random.choice((3, 7))))
             else:
                 group = [{'$group': {'_id': None, 'sum': {'$sum': '$balance'}}}]
-                total += sum(one['sum'] for one in self.run(db, {'aggregate': name, 'pipeline': group, 'cursor': {}})['cursor']['firstBatch'])
+                hint = {'hint': 'balance_1'} if (db, name) in ACCOUNTS[::2] and self.random.random() < 0.5 else {}
+                reply = self.run(db, {'aggregate': name, 'pipeline': group, 'cursor': {}, **hint})
+                total += sum(one['sum'] for one in reply['cursor']['firstBatch'])
         if total != TOTAL:
             raise Wrong('%d in all instead of %d' % (total, TOTAL))
 
@@ -428,10 +437,11 @@ class Beside:
                 action = self.random.choice(actions)
                 for db, command in action(self):
                     self.now = command
-                    wire.ask(db, command)
-                    load.count(list(command)[0])
+                    self.ask(load, wire, db, command)
                 load.stop.wait(self.random.random() * 0.02)
         except Gone:
+            if 'update' in self.now:
+                load.unsure[self.now['updates'][0]['q']['_id']] += 1
             if not load.may_die.is_set():
                 load.problem('the server hung up in %s' % self.now)
         except Failed as failed:
@@ -442,6 +452,22 @@ class Beside:
             raise
         finally:
             wire.close()
+
+    @staticmethod
+    def ask(load, wire, db, command):
+        try:
+            wire.ask(db, command)
+            load.count(list(command)[0])
+            if 'update' in command:
+                load.touched[command['updates'][0]['q']['_id']] += 1
+        except Failed as failed:
+            if 'update' not in command or failed.code != MAX_TIME_EXPIRED:
+                raise
+
+    def touch(self):
+        """A write without a transaction. It waits for the transaction that has written the document, but not for long."""
+        update = {'q': {'_id': self.random.randrange(TOUCHED_IDS)}, 'u': {'$inc': {'balance': 1}}}
+        return [(TOUCHED[0], {'update': TOUCHED[1], 'updates': [update], 'maxTimeMS': 50})]
 
     def checkpoint(self):
         return [('admin', {'fsync': 1})]
@@ -468,7 +494,7 @@ class Beside:
         return [(db, {'create': 'uninvolved'}), (db, {'insert': 'uninvolved', 'documents': [{'a': 1}]}), (db, {'drop': 'uninvolved'})]
 
 
-CHECKPOINTS, CHANGES = (Beside.checkpoint,), (Beside.index, Beside.index, Beside.modify, Beside.rename, Beside.create)
+CHECKPOINTS, TOUCHES, CHANGES = (Beside.checkpoint,), (Beside.touch,), (Beside.index, Beside.index, Beside.modify, Beside.rename, Beside.create)
 
 
 class Load:
@@ -478,6 +504,7 @@ class Load:
         self.stop, self.may_die, self.enough = threading.Event(), threading.Event(), threading.Event()
         self.problems, self.totals, self.lock = [], totals, threading.Lock()
         self.left, self.element, self.next_key, self.idle = commits, 0, KEYS_AT_ONCE, (len(workers) - 1) // 2
+        self.touched, self.unsure = collections.Counter(), collections.Counter()  # without transactions, by _id
         self.keys, self.appends = list(range(KEYS_AT_ONCE)), collections.Counter()
         self.threads = [threading.Thread(target=worker.work, args=(self,)) for worker in workers]
         self.threads += [threading.Thread(target=beside.work, args=(self, actions)) for beside, actions in beside]
