@@ -24,9 +24,8 @@ SESSIONS = (2, 4, 8, 16, 32, 64)
 class Judge:
     """Holds what is there after a restart against what the sessions of the round know."""
 
-    def __init__(self, port, workers, before, totals, touched=(), unsure=()):
-        self.wire, self.workers, self.totals = load.Wire(port), workers, totals
-        self.touched, self.unsure = collections.Counter(touched), collections.Counter(unsure)  # as Load has them
+    def __init__(self, port, workers, before, work):
+        self.wire, self.workers, self.work, self.totals = load.Wire(port), workers, work, work.totals
         self.before = before  # the accounts when the round began
         self.attempts = [one for worker in workers for one in worker.attempts]
 
@@ -34,6 +33,9 @@ class Judge:
         """Each session asks for the commit of its last transaction again. The answers settle what is unknown."""
         for worker in self.workers:
             last = worker.attempts[-1] if worker.attempts else None
+            if last is not None and last.retryable:
+                self.send_again(worker.session, last)
+                continue
             try:
                 is_committed = last and worker.session.is_committed()
             except load.Failed as failed:
@@ -48,16 +50,25 @@ class Judge:
             elif is_committed != (last.outcome == 'ok'):
                 raise Wrong('a repeated commit says %s of %s' % (is_committed, last))
 
+    def send_again(self, session, last):
+        if last.outcome != 'fail':
+            session.ask(load.TOUCHED[0], last.retryable)
+        if session.is_committed():
+            raise Wrong('a repeated commit says that a write is a transaction: %s' % last)
+        session.wire.close()
+        if last.outcome == 'info':
+            self.work.was_touched(last.retryable['updates'][0]['q']['_id'])
+            last.outcome = 'ok'
+
     def read_all(self):
         """Everything as of one moment."""
-        session = load.Session(self.wire.connection.port)
+        session = load.Session(self.wire.connection.port, self.wire)
         session.begin('snapshot')
         self.accounts = {('%s.%s' % place, one['_id']): one for place in load.ACCOUNTS + (load.TOUCHED,) for one in session.read(place, batch=1000)}
         self.ledger = {one['_id']: one for one in session.read(load.LEDGER, batch=1000)}
         self.pads = [one['of'] for one in session.read(load.PADS, batch=1000, projection={'of': 1})]
         self.lists = {one['_id']: one['v'] for place in load.LISTS for one in session.read(place, batch=1000)}
         session.commit()
-        session.wire.close()
 
     def check_bank(self):
         for one in self.attempts:
@@ -77,8 +88,8 @@ class Judge:
                 lives[tuple(move['account'])] += move['life']
         for account in set(lives) | set(self.accounts):
             found = self.accounts.get(account)
-            least = balances[account] + (self.touched[account[1]] if account[0] == '%s.%s' % load.TOUCHED else 0)
-            most = least + (self.unsure[account[1]] if account[0] == '%s.%s' % load.TOUCHED else 0)
+            least = balances[account] + (self.work.touched[account[1]] if account[0] == '%s.%s' % load.TOUCHED else 0)
+            most = least + (self.work.unsure[account[1]] if account[0] == '%s.%s' % load.TOUCHED else 0)
             if (found is not None) != (lives[account] == 1) or not least <= (found['balance'] if found else 0) <= most:
                 touching = [str(one) for one in self.attempts if any(move[0] == account for move in one.moves)]
                 raise Wrong('%s: found %s, the ledger says %s (%d times there)\n%s'
@@ -122,17 +133,19 @@ class Judge:
 
     def run(self):
         """Returns the accounts, for the next round."""
-        self.put_back()
-        self.ask_again()
-        self.read_all()
-        self.check_bank()
-        self.check_lists()
-        self.check_indexes()
-        for db, name in load.LISTS + (load.LEDGER, load.PADS):
-            self.wire.ask(db, {'drop': name})
+        try:
+            self.put_back()
+            self.ask_again()
+            self.read_all()
+            self.check_bank()
+            self.check_lists()
+            self.check_indexes()
+            for db, name in load.LISTS + (load.LEDGER, load.PADS):
+                self.wire.ask(db, {'drop': name})
+        finally:
+            self.wire.close()
         for worker in self.workers:
             worker.attempts = []
-        self.wire.close()
         return self.accounts
 
 
@@ -173,7 +186,7 @@ class TransactionsTest(unittest.TestCase):
                         raise Wrong('an orderly stop ended with %s' % server.process.poll())
                     server.arguments = arguments + (crash_rounds.LITTLE_MEMORY if chance.random() < 0.3 else [])
                     server.start()
-                    accounts = Judge(server.port, sessions, accounts, totals, work.touched, work.unsure).run()
+                    accounts = Judge(server.port, sessions, accounts, work).run()
                 except Wrong as wrong:
                     self.fail('round %d of FRESHET_SEED=%d, %d sessions, the server ended with %s: %s\n%s'
                               % (turn, seed, len(sessions), server.process.poll(), str(wrong)[:20000], server.log_text()[-3000:]))
@@ -182,7 +195,7 @@ class TransactionsTest(unittest.TestCase):
 
     def judge_run(self, totals, rounds):
         self.assertGreaterEqual(totals['committed'], 20 * rounds)
-        for what in () if rounds < 20 else (load.WRITE_CONFLICT, 'aborted', 'left open', 'lost replies, committed', 'update', 'fsync', 'createIndexes', 'dropIndexes',
+        for what in () if rounds < 20 else (load.WRITE_CONFLICT, 'aborted', 'left open', 'retryable', 'lost replies, committed', 'update', 'fsync', 'createIndexes', 'dropIndexes',
                      'renameCollection', 'collMod', 'create', 'drop'):
             self.assertGreater(totals[what], 0, what)
 
@@ -191,6 +204,34 @@ class TransactionsTest(unittest.TestCase):
 
     def test_a_replica_set_of_one(self):
         self.judge_run(self.run_rounds(['--replSet', 'rs0'], (ROUNDS + 1) // 2), (ROUNDS + 1) // 2)
+
+    def test_the_judge_finds_what_was_tampered_with(self):
+        seed = harness.seed()
+        with harness.Server() as server:
+            accounts = prepare(server.port)
+            workers = [load.Worker(at, seed, server.port) for at in range(8)]
+            work = load.Load(workers, [], 200, collections.Counter())
+            work.run(server.kill)
+            server.start()
+            with server.client() as client:
+                bank, savings, ledger = client.bank0.accounts, client.bank0.savings, client.bank1.ledger
+                entry = next(ledger.find({'moves.by': {'$nin': [0]}}))
+                lists = next(one for one in client.lists0.lists.find() if len(one['v']) > 2)
+                account = next(bank.find())
+                for what, do, undo in (
+                        ('money made', lambda: bank.update_one(account, {'$inc': {'balance': 1}}), lambda: bank.replace_one({'_id': account['_id']}, account)),
+                        ('money moved', lambda: (bank.update_one({}, {'$inc': {'balance': 1}}), savings.update_one({}, {'$inc': {'balance': -1}})),
+                         lambda: (bank.update_one({}, {'$inc': {'balance': -1}}), savings.update_one({}, {'$inc': {'balance': 1}}))),
+                        ('a commit lost', lambda: ledger.delete_one(entry), lambda: ledger.insert_one(entry)),
+                        ('an append lost', lambda: client.lists0.lists.update_one(lists, {'$pop': {'v': 1}}),
+                         lambda: client.lists0.lists.replace_one({'_id': lists['_id']}, lists)),
+                        ('appends swapped', lambda: client.lists0.lists.update_one(lists, {'$set': {'v': lists['v'][1::-1] + lists['v'][2:]}}),
+                         lambda: client.lists0.lists.replace_one({'_id': lists['_id']}, lists))):
+                    do()
+                    with self.subTest(what), self.assertRaises(Wrong):
+                        Judge(server.port, workers, accounts, work).run()
+                    undo()
+            Judge(server.port, workers, accounts, work).run()
 
 
 def append(key, *elements):

@@ -89,8 +89,8 @@ class Wire:
 class Session:
     """A logical session and its transactions. It outlives connections and servers."""
 
-    def __init__(self, port):
-        self.port, self.wire = port, Wire(port)
+    def __init__(self, port, wire=None):
+        self.wire = wire or Wire(port)
         self.id = {'id': bson.Binary(uuid.uuid4().bytes, 4)}
         self.number = 0
         self.begin()
@@ -159,6 +159,7 @@ class Attempt:
         self.name, self.log = '%d/%d' % (at, session.number), session.log
         self.begin, self.end, self.outcome = time.monotonic(), math.inf, 'fail'
         self.operations, self.moves, self.pads, self.has_written = [], [], 0, False
+        self.retryable = None  # the command, if it is no transaction
 
     def ended(self, outcome):
         self.outcome, self.end = outcome, time.monotonic()
@@ -202,8 +203,11 @@ class Worker:
         attempt = Attempt(self.at, self.session)
         self.attempts.append(attempt)
         roll = self.random.random()
-        kind = self.append_lists if roll < 0.5 else self.transfer if roll < 0.9 else self.see_sum
+        kind = self.append_lists if roll < 0.5 else self.transfer if roll < 0.85 else self.see_sum
         try:
+            if roll >= 0.95:
+                self.touch_retryably(attempt)
+                return
             kind(attempt)
             attempt.has_written = self.session.has_written
             self.finish(attempt)
@@ -377,6 +381,27 @@ class Worker:
         key = self.random.randrange(TOUCHED_IDS)
         self.add(attempt, TOUCHED, key, self.session.read(TOUCHED, {'_id': key})[0]['balance'], 1)
 
+    def touch_retryably(self, attempt):
+        """A write without a transaction, under a number of the session. Sent twice it is done once."""
+        key = self.random.randrange(TOUCHED_IDS)
+        attempt.retryable = {**touch_of(key), 'lsid': self.session.id, 'txnNumber': bson.Int64(self.session.number)}
+        attempt.outcome = 'info'
+        is_sent_twice = self.random.random() < 0.3
+        try:
+            if is_sent_twice:
+                self.session.wire.send_only(TOUCHED[0], attempt.retryable)
+            self.session.ask(TOUCHED[0], attempt.retryable)
+        except Failed as failed:
+            if failed.code != MAX_TIME_EXPIRED:
+                raise
+            if is_sent_twice:  # the first may have been done
+                self.load.may_be_touched(key)
+            attempt.ended('fail')
+            return
+        self.load.was_touched(key)
+        attempt.ended('ok')
+        self.load.count('retryable')
+
     @staticmethod
     def account(key, balance):
         return {'_id': key, 'balance': balance, 'tags': [balance % 7, 'k%d' % (key % 3)]}
@@ -424,6 +449,11 @@ class Worker:
 TOTAL = len(ACCOUNTS) * ACCOUNTS_AT_FIRST * BALANCE_AT_FIRST
 
 
+def touch_of(key):
+    """Waits for the transaction that has written the document, but not for long."""
+    return {'update': TOUCHED[1], 'updates': [{'q': {'_id': key}, 'u': {'$inc': {'balance': 1}}}], 'maxTimeMS': 50}
+
+
 class Beside:
     """Checkpoints and definition changes, on connections of their own."""
 
@@ -441,7 +471,7 @@ class Beside:
                 load.stop.wait(self.random.random() * 0.02)
         except Gone:
             if 'update' in self.now:
-                load.unsure[self.now['updates'][0]['q']['_id']] += 1
+                load.may_be_touched(self.now['updates'][0]['q']['_id'])
             if not load.may_die.is_set():
                 load.problem('the server hung up in %s' % self.now)
         except Failed as failed:
@@ -459,15 +489,14 @@ class Beside:
             wire.ask(db, command)
             load.count(list(command)[0])
             if 'update' in command:
-                load.touched[command['updates'][0]['q']['_id']] += 1
+                load.was_touched(command['updates'][0]['q']['_id'])
         except Failed as failed:
             if 'update' not in command or failed.code != MAX_TIME_EXPIRED:
                 raise
 
     def touch(self):
-        """A write without a transaction. It waits for the transaction that has written the document, but not for long."""
-        update = {'q': {'_id': self.random.randrange(TOUCHED_IDS)}, 'u': {'$inc': {'balance': 1}}}
-        return [(TOUCHED[0], {'update': TOUCHED[1], 'updates': [update], 'maxTimeMS': 50})]
+        """A write without a transaction."""
+        return [(TOUCHED[0], touch_of(self.random.randrange(TOUCHED_IDS)))]
 
     def checkpoint(self):
         return [('admin', {'fsync': 1})]
@@ -522,6 +551,14 @@ class Load:
     def count(self, what):
         with self.lock:
             self.totals[what] += 1
+
+    def was_touched(self, key):
+        with self.lock:
+            self.touched[key] += 1
+
+    def may_be_touched(self, key):
+        with self.lock:
+            self.unsure[key] += 1
 
     def committed(self):
         with self.lock:
