@@ -70,6 +70,35 @@ class Tests:
         s.commit_transaction()
         s.commit_transaction()
 
+    def test_a_time_limit_of_the_commit(self):
+        s = self.session(max_commit_time_ms=60_000)
+        self.c.insert_one({}, session=s)
+        s.commit_transaction()
+        self.fail_point({'times': 1}, failCommands=['commitTransaction'], errorCode=50)
+        s.start_transaction(max_commit_time_ms=1)
+        self.c.insert_one({}, session=s)
+        with self.assertRaises(pymongo.errors.ExecutionTimeout) as caught:
+            s.commit_transaction()
+        self.assertTrue(caught.exception.has_error_label('UnknownTransactionCommitResult'))
+        self.assertFalse(caught.exception.has_error_label('TransientTransactionError'))
+        s.commit_transaction()
+        self.assertEqual(self.c.count_documents({}), 2)
+
+    def test_the_counts_of_server_status(self):
+        def counts():
+            return self.client.admin.command('serverStatus')['transactions']
+        before = counts()
+        self.assertEqual(before['currentOpen'], 0)
+        a, b, c = self.session(), self.session(), self.session()
+        for s in (a, b, c):
+            self.c.find_one(session=s)
+        a.commit_transaction()
+        b.abort_transaction()
+        after = counts()
+        self.assertEqual([after[name] - before[name] for name in ('totalStarted', 'totalCommitted', 'totalAborted', 'currentOpen', 'currentInactive')],
+                         [3, 1, 1, 1, 1])
+        c.abort_transaction()
+
     def test_with_transaction(self):
         self.c.insert_one({'_id': 1, 'n': 0})
         other = self.session()
