@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions of 2 to 64 sessions, over and over until the server is killed, with checkpoints and definition changes
-beside them. What was acknowledged is there after the restart, what was not committed is not, no money is made or lost,
-and nobody sees what snapshot isolation forbids. FRESHET_TRANSACTION_ROUNDS says how often; FRESHET_SEED replays a run."""
+"""Rounds of transactions of 2 to 64 sessions, with checkpoints and definition changes at the same time, until the server is
+killed. After the restart, what was acknowledged is there and what was not committed is not; no money is created or lost; and
+no transaction has seen what snapshot isolation forbids. FRESHET_TRANSACTION_ROUNDS is the number of rounds."""
 import collections
 import os
 import random
@@ -22,7 +22,7 @@ SESSIONS = (2, 4, 8, 16, 32, 64)
 
 
 class Judge:
-    """Holds what is there after a restart against what the sessions of the round know."""
+    """Compares what is there after a restart with what the sessions of the round know."""
 
     def __init__(self, port, workers, before, work):
         self.wire, self.workers, self.work, self.totals = load.Wire(port), workers, work, work.totals
@@ -30,7 +30,7 @@ class Judge:
         self.attempts = [one for worker in workers for one in worker.attempts]
 
     def ask_again(self):
-        """Each session asks for the commit of its last transaction again. The answers settle what is unknown."""
+        """Each session repeats the commit of its last transaction. The answers decide unknown outcomes."""
         for worker in self.workers:
             last = worker.attempts[-1] if worker.attempts else None
             if last is not None and last.retryable:
@@ -43,7 +43,7 @@ class Judge:
             finally:
                 worker.session.wire.close()  # it may not work in the next round
             if last is None or (last.outcome != 'fail' and not last.has_written):
-                continue  # of one that only read, nothing is known
+                continue  # the server keeps no record of a commit without writes
             if last.outcome == 'info':
                 last.outcome = 'ok' if is_committed else 'fail'
                 self.totals['commits in flight, %s' % ('done' if is_committed else 'not done')] += 1
@@ -61,7 +61,7 @@ class Judge:
             last.outcome = 'ok'
 
     def read_all(self):
-        """Everything as of one moment."""
+        """Reads everything in one snapshot."""
         session = load.Session(self.wire.connection.port, self.wire)
         session.begin('snapshot')
         self.accounts = {('%s.%s' % place, one['_id']): one for place in load.ACCOUNTS + (load.TOUCHED,) for one in session.read(place, batch=1000)}
@@ -108,7 +108,7 @@ class Judge:
             try:
                 report = self.wire.ask(db, {'validate': name, 'full': True})
             except load.Failed as failed:
-                if failed.code != 26:  # nothing was written there
+                if failed.code != 26:  # there is no such collection: nothing was written there
                     raise
                 continue
             if not report['valid'] or report['nrecords'] != len(self.documents_of(db, name)):
@@ -122,7 +122,7 @@ class Judge:
         return [key for key in self.lists if load.Worker.place_of(key) == (db, name)]
 
     def put_back(self):
-        """What definition changes have left unfinished."""
+        """Undoes the definition changes that the kill has left half done."""
         names = [one['name'] for one in self.wire.ask('bank0', {'listCollections': 1, 'nameOnly': True})['cursor']['firstBatch']]
         if load.AWAY in names:
             if load.ACCOUNTS[1][1] in names:
@@ -132,7 +132,7 @@ class Judge:
             self.wire.ask(db, {'drop': 'uninvolved'})
 
     def run(self):
-        """Returns the accounts, for the next round."""
+        """Judges the round. Returns the accounts, for the next one."""
         try:
             self.put_back()
             self.ask_again()
@@ -175,7 +175,7 @@ class TransactionsTest(unittest.TestCase):
             began = time.monotonic()
             for turn in range(rounds):
                 sessions = workers[:chance.choice(SESSIONS)]
-                # A definition change ends the transactions that have written there: large ones would hardly ever be committed.
+                # A definition change aborts the transactions that have written the collection, so large ones would rarely be committed.
                 kinds = (load.CHECKPOINTS, load.TOUCHES, load.CHANGES)[:2 if chance.random() < 0.4 else 3]
                 beside = [(load.Beside(seed + turn, server.port), actions) for actions in kinds]
                 try:
@@ -315,7 +315,7 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(self.kinds({1: [1]}, (append(1, 1), 'ok', 0, 1), (read(1), 'ok', 0, 3)), [])
 
     def test_a_disturbed_history_of_a_serial_machine(self):
-        """Long random histories have no anomaly; with one read taken from before, or one update lost, they have."""
+        """A serial history has no anomaly. It has one when a read misses the newest element, or when an append is missing at the end."""
         chance = random.Random(harness.seed())
         for _ in range(20):
             state, transactions, element = {key: [] for key in range(4)}, [], 0

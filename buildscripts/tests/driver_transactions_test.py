@@ -36,7 +36,7 @@ class Tests:
         s.commit_transaction()
         self.assertEqual(list(self.c.find()), [{'_id': 1, 'n': 2}, {'_id': 3}])
         self.assertEqual(self.client.u.c.find_one(), {'_id': 9})
-        s.commit_transaction()  # a commit may be asked for again
+        s.commit_transaction()  # a commit may be repeated
 
     def test_a_commit_may_be_repeated_with_other_concerns(self):
         s = load.Session(self.server.port)
@@ -125,7 +125,7 @@ class Tests:
         self.assertEqual(self.c.count_documents({}), 0)
 
     def test_a_lost_reply_to_a_commit(self):
-        """The driver of a replica set asks again once, that of a standalone leaves it to the application."""
+        """With a replica set, the driver repeats the commit once; with a standalone, the application must."""
         lost = 2 if 'setName' in self.client.admin.command('hello') else 1
         self.fail_point({'times': lost}, failCommands=['commitTransaction'], closeConnection=True)
         s = self.session()
@@ -455,7 +455,7 @@ class Tests:
         self.fails(112, 'WriteConflict', TRANSIENT, s.commit_transaction)
         self.assertEqual(self.db.made.distinct('by'), ['other'])
 
-    # Definitions changed by others meanwhile. Such a change waits for no transaction.
+    # Definitions changed by others meanwhile. A definition change does not wait for transactions.
 
     def change_of(self, name):
         return {'drop': lambda: self.c.drop(), 'rename': lambda: self.c.rename('renamed'), 'index': lambda: self.c.create_index('a'),

@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
         return session
 
     def fails(self, code, name, labels, function, *args, **options):
-        """What the server's answer says, labels included."""
+        """Checks the code, the name and the labels of the error."""
         with self.assertRaises(pymongo.errors.PyMongoError) as caught:
             function(*args, **options)
         details = caught.exception.details
@@ -43,7 +43,7 @@ class Case(unittest.TestCase):
         return details
 
     def fails_in_a_write(self, code, function, *args, **options):
-        """An error of one statement, that other statements' errors would stand beside."""
+        """Checks the code of an error in the reply's writeErrors, which has no label."""
         with self.assertRaises((pymongo.errors.WriteError, pymongo.errors.BulkWriteError)) as caught:
             function(*args, **options)
         details = caught.exception.details

@@ -6,24 +6,24 @@ an element that no other write appends, so a list shows which transactions wrote
 follow the dependencies: ww (overwrote), wr (read its write), rw (did not see its write), and with the clock rt (began
 after its end). Under snapshot isolation each cycle of dependencies has two rw in a row (Cerone and Gotsman 2016).
 
-The C++ tests have a checker of their own. This one shares nothing with it: a fault in one is not a fault in both."""
+The C++ tests have a checker of their own. This one shares no code with it, so a fault of one is not a fault of both."""
 import collections
 import math
 
 INTERNAL = 'internal inconsistency'  # a transaction does not see its own writes, or sees a key in two states
-GARBAGE = 'garbage'  # an element that nobody appended, or one that appears twice
+GARBAGE = 'garbage'  # an element that was never appended, or one that appears twice
 ABORTED_READ = 'G1a, aborted read'
 INTERMEDIATE = 'G1b, intermediate read'
 PARTIAL = 'partial commit'  # some of a transaction's writes are there at the end, others are not
 LOST = 'lost write'  # a committed append is missing at the end
-UNSTABLE = 'unstable read'  # a committed transaction has seen what is gone after the crash
+UNSTABLE = 'unstable read'  # a committed transaction has seen an element that is gone after the crash
 ORDER = 'no order'  # two lists of one key, neither of which continues the other
 LOST_UPDATE = 'lost update'  # a transaction read a list, appended, and another's append came in between
 DIRTY_WRITE = 'G0, dirty write'
 CIRCULAR = 'G1c, circular information flow'
 READ_SKEW = 'G-single, read skew'
 LONG_FORK = 'long fork'
-STALE = 'stale read'  # forbidden only because one had ended before the other began
+STALE = 'stale read'  # forbidden only because one transaction had ended before the other began
 
 SHOWN_MAX = 5  # anomalies of a kind
 
@@ -31,7 +31,7 @@ SHOWN_MAX = 5  # anomalies of a kind
 class Transaction:
     """`operations`: ('append', key, element) or ('read', key, [elements]), in their order. `outcome`: 'ok' (the commit was
     acknowledged), 'fail' (it was not committed) or 'info' (unknown). `begin` was read before the first statement was
-    sent, `end` after the last answer came."""
+    sent, `end` after the last answer was received."""
 
     def __init__(self, name, operations, outcome='ok', begin=0.0, end=math.inf):
         self.name, self.operations, self.outcome, self.begin, self.end = name, list(operations), outcome, begin, end
@@ -76,7 +76,7 @@ class Checker:
         return self
 
     def _settle(self):
-        """Unknown outcomes, by what is there at the end."""
+        """Decides which transactions were committed. What is there at the end decides unknown outcomes."""
         there = {(key, element) for key, elements in self.final.items() for element in elements}
         self.is_committed = {}
         for one in self.transactions:
@@ -96,10 +96,10 @@ class Checker:
             self.found(GARBAGE, '%s has an element twice: %s' % (key, elements), *who)
         for element in elements:
             if (key, element) not in self.writers:
-                self.found(GARBAGE, '%s has %s, which nobody appended' % (key, element), *who)
+                self.found(GARBAGE, '%s has %s, which was never appended' % (key, element), *who)
 
     def _check_internal(self, one):
-        known, appended = {}, collections.defaultdict(list)  # known: of others, once read
+        known, appended = {}, collections.defaultdict(list)  # known: what it has read of other transactions
         for kind, key, value in one.operations:
             if kind == 'append':
                 appended[key].append(value)
@@ -115,8 +115,8 @@ class Checker:
             self.external[one, key] = seen
 
     def _check_read(self, one, key, seen):
-        """Of aborted transactions nothing may be seen; of lost ones only by those that are not acknowledged themselves, and
-        behind everything that is not lost."""
+        """Nothing of an aborted transaction may be seen. A lost transaction (unknown outcome, gone at the end) may be seen only by
+        transactions that were not acknowledged either, and only behind all elements that are not lost."""
         lost_from = len(seen)
         for at, element in enumerate(seen):
             writer = self.writers.get((key, element))
@@ -147,7 +147,7 @@ class Checker:
                 self.found(INTERMEDIATE, '%s: %s was seen without %s' % (key, seen[-1], last), one, writer)
 
     def _check_appends(self):
-        """A transaction's appends to a key stand in a row: else another wrote in between, over what was not committed."""
+        """A transaction's appends to a key follow each other. Otherwise another transaction has overwritten uncommitted data."""
         for one in self.transactions:
             by_key = collections.defaultdict(list)
             for key, element in one.appends():
@@ -168,14 +168,13 @@ class Checker:
             if seen:
                 edges[self.writers[key, seen[-1]]].append(('wr', one))
             elements = self.final.get(key, [])
-            behind = [element for element in elements[len(seen):len(seen) + 1] if self.writers[key, element] is not one]
-            for element in behind:
-                edges[one].append(('rw', self.writers[key, element]))
-            # Its own append comes next: what overwrote that comes through ww.
+            for element in elements[len(seen):len(seen) + 1]:  # none, if it saw all
+                if self.writers[key, element] is not one:
+                    edges[one].append(('rw', self.writers[key, element]))
         return edges
 
     def _add_times(self, edges):
-        """A chain of instants: a transaction that ended leads to those that began later."""
+        """Adds a chain of instants. A transaction that has ended leads to all that began later."""
         ends = sorted((one for one in self.transactions if one.end < math.inf), key=lambda one: one.end)
         for at, one in enumerate(ends):
             edges[one].append(('rt', at))
@@ -210,7 +209,7 @@ class Checker:
 
 
 def steps_from(edges, kinds, node):
-    """A node is (transaction or instant, whether the edge that led to it was rw). No rw follows another."""
+    """Yields the edges of a node: (transaction or instant, whether the edge that led to it was rw). No rw follows another rw."""
     place, was_anti = node
     for kind, other in edges.get(place, ()):
         if kind in kinds and not (was_anti and kind == 'rw'):
@@ -218,7 +217,7 @@ def steps_from(edges, kinds, node):
 
 
 def find_cycle(edges, kinds):
-    """A shortest cycle through one of the nodes that lie on cycles: [(kind, where it leads)]; None if there is none."""
+    """Returns a short cycle as [(kind, where the edge leads)]; None if there is no cycle."""
     component = find_component(edges, kinds)
     if component is None:
         return None
@@ -246,7 +245,7 @@ def find_cycle(edges, kinds):
 
 
 def find_component(edges, kinds):
-    """The first strongly connected component of several nodes (Tarjan 1972, without recursion). No node leads to itself."""
+    """Returns a strongly connected component of several nodes, or None (Tarjan 1972, without recursion). No node leads to itself."""
     index, low, stack, on_stack = {}, {}, [], set()
     for root in [(place, anti) for place in list(edges) for anti in (False, True)]:
         if root in index:

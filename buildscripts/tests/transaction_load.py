@@ -3,7 +3,7 @@
 transaction_history; and what happens beside them: checkpoints and definition changes.
 
 The bank: accounts in collections of two databases. Each transfer also inserts an entry into the ledger of its round, with
-what it did to each account. So the ledger tells which transfers were committed, and what the balances must be."""
+what it did to each account. The ledger therefore says which transfers were committed and what the balances must be."""
 import collections
 import math
 import random
@@ -19,24 +19,24 @@ harness.import_pymongo()
 import bson  # noqa: E402
 
 ACCOUNTS = (('bank0', 'accounts'), ('bank0', 'savings'), ('bank1', 'accounts'))
-AWAY = 'elsewhere'  # what bank0.savings is called while it is renamed
-TOUCHED, TOUCHED_IDS = ('bank1', 'touched'), 4  # counters, which others count up too without transactions
+AWAY = 'elsewhere'  # the name of bank0.savings while it is renamed
+TOUCHED, TOUCHED_IDS = ('bank1', 'touched'), 4  # counters that are also incremented outside transactions
 LEDGER, PADS, LISTS = ('bank1', 'ledger'), ('bank0', 'pads'), (('lists0', 'lists'), ('lists1', 'lists'))
 ACCOUNT_IDS, ACCOUNTS_AT_FIRST, BALANCE_AT_FIRST = 30, 20, 100  # in each collection; more accounts come and go
 PAD, PADS_OF_ONE = b'x' * 2_000_000, (1, 2, 4, 12)  # 24 megabytes at most
-KEYS_AT_ONCE, KEY_APPENDS = 6, 40  # of lists; after so many appends another key takes a key's place
-SECONDS_MAX = 120  # that no answer takes
+KEYS_AT_ONCE, KEY_APPENDS = 6, 40  # of lists; after so many appends a new key replaces the key
+SECONDS_MAX = 120  # an answer that takes longer is a failure
 PROBLEMS_SHOWN = 3
 WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION, MAX_TIME_EXPIRED = 112, 246, 251, 50
 TRANSIENT = (WRITE_CONFLICT, SNAPSHOT_UNAVAILABLE, NO_SUCH_TRANSACTION)
 
 
 class Wrong(AssertionError):
-    """Something that no user may see."""
+    """The server has broken a promise."""
 
 
 class Gone(Exception):
-    """The server hung up."""
+    """The connection was closed by the server."""
 
 
 class Failed(Exception):
@@ -74,7 +74,7 @@ class Wire:
         return reply
 
     def send_only(self, db, command):
-        """Hangs up without reading the answer."""
+        """Closes the connection without reading the answer."""
         try:
             self.connection.send(self.message(db, command))
         except ConnectionError as error:
@@ -87,7 +87,7 @@ class Wire:
 
 
 class Session:
-    """A logical session and its transactions. It outlives connections and servers."""
+    """A logical session and its transactions. It outlives connections and restarts of the server."""
 
     def __init__(self, port, wire=None):
         self.wire = wire or Wire(port)
@@ -97,13 +97,13 @@ class Session:
 
     def begin(self, level=None):
         self.number, self.level, self.is_started, self.has_written = self.number + 1, level, False, False
-        self.log = ['%.6f, level %s' % (time.monotonic(), level)]  # for whoever reads of a failure
+        self.log = ['%.6f, level %s' % (time.monotonic(), level)]  # shown with a failure
 
     def fields(self):
         return {'lsid': self.id, 'txnNumber': bson.Int64(self.number), 'autocommit': False}
 
     def run(self, place, command):
-        """A statement, the first of which starts the transaction."""
+        """Runs a statement. The first one starts the transaction."""
         command = {**command, **self.fields()}
         if not self.is_started:
             command['startTransaction'] = True
@@ -123,7 +123,7 @@ class Session:
         return reply
 
     def read(self, place, filter=None, batch=None, **options):
-        """All documents that a find gives, in batches."""
+        """Returns all documents that a find returns, in batches."""
         db, name = place
         cursor = self.run(db, {'find': name, 'filter': filter or {}, **options, **({'batchSize': batch} if batch else {})})['cursor']
         found = cursor['firstBatch']
@@ -142,7 +142,7 @@ class Session:
         return self.ask('admin', {'abortTransaction': 1, **self.fields()})
 
     def is_committed(self):
-        """What the server says when the commit is asked for again."""
+        """Repeats the commit and returns what the server says."""
         try:
             self.commit()
             return True
@@ -153,13 +153,13 @@ class Session:
 
 
 class Attempt:
-    """One transaction, as its session knows it. Until a commit is sent it must leave nothing: 'fail'."""
+    """One transaction, as its session knows it. Its outcome is 'fail' until a commit is sent: before that it must leave nothing."""
 
     def __init__(self, at, session):
         self.name, self.log = '%d/%d' % (at, session.number), session.log
         self.begin, self.end, self.outcome = time.monotonic(), math.inf, 'fail'
         self.operations, self.moves, self.pads, self.has_written = [], [], 0, False
-        self.retryable = None  # the command, if it is no transaction
+        self.retryable = None  # the command, if this is a retryable write instead of a transaction
 
     def ended(self, outcome):
         self.outcome, self.end = outcome, time.monotonic()
@@ -188,11 +188,11 @@ class Worker:
             load.problem('%s, in %s' % (wrong, self.attempts[-1]))
         except Gone:
             if not load.may_die.is_set():
-                load.problem('the server hung up in %s' % self.attempts[-1])
+                load.problem('the connection was closed in %s' % self.attempts[-1])
         except Failed as failed:
             if not load.may_die.is_set():
                 load.problem('%s, in %s' % (failed, self.attempts[-1]))
-        except Exception as error:  # whatever it is, the run fails of it
+        except Exception as error:  # the run fails, also if it is a fault of this file
             load.problem('%r, in %s' % (error, self.attempts[-1]))
             raise
         finally:
@@ -240,7 +240,7 @@ class Worker:
                 self.session.commit()
 
     def lose_reply(self, attempt):
-        """Hangs up before the answer to a commit is there, and asks again on another connection."""
+        """Closes the connection before the commit is answered, and repeats the commit on another connection."""
         self.session.wire.send_only('admin', self.session.commit_command())
         is_committed = self.session.is_committed()
         attempt.ended('ok' if is_committed else 'fail')
@@ -251,8 +251,8 @@ class Worker:
     def append_lists(self, attempt):
         for _ in range(self.random.randrange(1, 6)):
             key = self.load.keys[self.random.randrange(KEYS_AT_ONCE)]
-            how = self.random.choice(('read', 'read several', 'push', 'push', 'push and see', 'read and set'))
-            getattr(self, how.replace(' ', '_'))(attempt, key)
+            method = self.random.choice(('read', 'read several', 'push', 'push', 'push and see', 'read and set'))
+            getattr(self, method.replace(' ', '_'))(attempt, key)
 
     @staticmethod
     def place_of(key):
@@ -282,7 +282,7 @@ class Worker:
         return element
 
     def change(self, attempt, key, command):
-        """A statement that appends: as long as it has not succeeded, it has appended nothing that the transaction sees."""
+        """Runs a statement that appends."""
         db, name = self.place_of(key)
         operation = attempt.operations[-1]
         reply = self.run(db, {list(command)[0]: name, **dict(list(command.items())[1:])})
@@ -329,7 +329,7 @@ class Worker:
             self.check_sum()
 
     def move_within(self, attempt, place):
-        """Takes from one account and gives to another of the collection. False: it is not there, as it is renamed."""
+        """Moves money between two accounts of the collection. False: it has no such accounts, or it is renamed."""
         db, name = place
         ids = self.random.sample(range(ACCOUNT_IDS), 4)
         found = {one['_id']: one['balance'] for one in self.session.read(place, {'_id': {'$in': ids}}, batch=self.random.choice((None, 2)))}
@@ -343,7 +343,7 @@ class Worker:
             amount = found[taken]
             self.expect(1, self.run(db, {'delete': name, 'deletes': [{'q': {'_id': taken}, 'limit': 1}]}))
             self.note(attempt, place, taken, -amount, -1)
-        elif self.random.random() < 0.05:  # deleted and inserted again, by one transaction
+        elif self.random.random() < 0.05:  # deleted and inserted again in one transaction
             self.expect(1, self.run(db, {'delete': name, 'deletes': [{'q': {'_id': taken}, 'limit': 1}]}))
             self.expect(1, self.run(db, {'insert': name, 'documents': [self.account(taken, found[taken] - amount)]}))
             self.note(attempt, place, taken, -amount, 0)
@@ -363,7 +363,7 @@ class Worker:
         return True
 
     def rebalance(self, attempt):
-        """Between two of the collections that were written, so that the sum of neither stays the same."""
+        """Moves money between two of the collections, so that the sum of each changes."""
         if len({place for (place, _), _, _ in attempt.moves}) < 2:
             return
         lives = collections.Counter()
@@ -382,7 +382,7 @@ class Worker:
         self.add(attempt, TOUCHED, key, self.session.read(TOUCHED, {'_id': key})[0]['balance'], 1)
 
     def touch_retryably(self, attempt):
-        """A write without a transaction, under a number of the session. Sent twice it is done once."""
+        """A retryable write outside transactions. If it is sent twice, it is done once."""
         key = self.random.randrange(TOUCHED_IDS)
         attempt.retryable = {**touch_of(key), 'lsid': self.session.id, 'txnNumber': bson.Int64(self.session.number)}
         attempt.outcome = 'info'
@@ -417,10 +417,10 @@ class Worker:
 
     def add(self, attempt, place, key, balance, by):
         db, name = place
-        how = self.random.randrange(3)
-        if how == 0:
+        method = self.random.randrange(3)
+        if method == 0:
             self.expect(1, self.run(db, {'update': name, 'updates': [{'q': {'_id': key}, 'u': {'$inc': {'balance': by}}}]}))
-        elif how == 1:  # with what it has read: an update in between would be lost
+        elif method == 1:  # computed from what it has read: an update in between would be lost
             self.expect(1, self.run(db, {'update': name, 'updates': [{'q': {'_id': key}, 'u': {'$set': {'balance': balance + by}}}]}))
         else:
             reply = self.run(db, {'findAndModify': name, 'query': {'_id': key}, 'update': {'$inc': {'balance': by}}, 'new': True})
@@ -450,7 +450,7 @@ TOTAL = len(ACCOUNTS) * ACCOUNTS_AT_FIRST * BALANCE_AT_FIRST
 
 
 def touch_of(key):
-    """Waits for the transaction that has written the document, but not for long."""
+    """An update. If an open transaction has written the document, it waits, but not for long."""
     return {'update': TOUCHED[1], 'updates': [{'q': {'_id': key}, 'u': {'$inc': {'balance': 1}}}], 'maxTimeMS': 50}
 
 
@@ -473,7 +473,7 @@ class Beside:
             if 'update' in self.now:
                 load.may_be_touched(self.now['updates'][0]['q']['_id'])
             if not load.may_die.is_set():
-                load.problem('the server hung up in %s' % self.now)
+                load.problem('the connection was closed in %s' % self.now)
         except Failed as failed:
             if not load.may_die.is_set():
                 load.problem('%s: %s' % (self.now, failed))
@@ -495,21 +495,21 @@ class Beside:
                 raise
 
     def touch(self):
-        """A write without a transaction."""
+        """A write outside transactions."""
         return [(TOUCHED[0], touch_of(self.random.randrange(TOUCHED_IDS)))]
 
     def checkpoint(self):
         return [('admin', {'fsync': 1})]
 
     def index(self):
-        """Made and dropped again."""
+        """Creates an index and drops it."""
         db, name = self.random.choice(ACCOUNTS[::2] + LISTS)
         keys = self.random.choice(({'balance': -1, '_id': 1}, {'tags': 1}, {'v': 1}))
         key = '_'.join('%s_%s' % pair for pair in keys.items())
         return [(db, {'createIndexes': name, 'indexes': [{'key': keys, 'name': key}]}), (db, {'dropIndexes': name, 'index': key})]
 
     def modify(self):
-        """A validator that everything passes, and none."""
+        """Sets a validator that every account passes, and removes it."""
         db, name = self.random.choice(ACCOUNTS[::2])
         return [(db, {'collMod': name, 'validator': {'balance': {'$type': 'number'}}}), (db, {'collMod': name, 'validator': {}})]
 
@@ -527,13 +527,13 @@ CHECKPOINTS, TOUCHES, CHANGES = (Beside.checkpoint,), (Beside.touch,), (Beside.i
 
 
 class Load:
-    """The sessions of a round at work, until `commits` were acknowledged or something was wrong."""
+    """Runs the sessions of a round until `commits` commits were acknowledged or something was wrong."""
 
     def __init__(self, workers, beside, commits, totals):
         self.stop, self.may_die, self.enough = threading.Event(), threading.Event(), threading.Event()
         self.problems, self.totals, self.lock = [], totals, threading.Lock()
         self.left, self.element, self.next_key, self.idle = commits, 0, KEYS_AT_ONCE, (len(workers) - 1) // 2
-        self.touched, self.unsure = collections.Counter(), collections.Counter()  # without transactions, by _id
+        self.touched, self.unsure = collections.Counter(), collections.Counter()  # writes outside transactions, by _id: done, and perhaps done
         self.keys, self.appends = list(range(KEYS_AT_ONCE)), collections.Counter()
         self.threads = [threading.Thread(target=worker.work, args=(self,)) for worker in workers]
         self.threads += [threading.Thread(target=beside.work, args=(self, actions)) for beside, actions in beside]
@@ -577,7 +577,7 @@ class Load:
             return self.element
 
     def run(self, end):
-        """`end`: ends the server."""
+        """`end` ends the server."""
         for thread in self.threads:
             thread.start()
         is_enough = self.enough.wait(SECONDS_MAX)
@@ -593,6 +593,6 @@ class Load:
 
 
 def histories(workers):
-    """The lists' transactions, for the checker."""
+    """Returns the transactions on lists, for the checker."""
     return [history.Transaction(one.name, one.operations, one.outcome, one.begin, one.end)
             for worker in workers for one in worker.attempts if one.operations]
