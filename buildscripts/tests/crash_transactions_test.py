@@ -17,7 +17,7 @@ import transaction_load as load  # noqa: E402
 from transaction_history import Transaction  # noqa: E402
 from transaction_load import Wrong  # noqa: E402
 
-ROUNDS = int(os.environ.get('FRESHET_TRANSACTION_ROUNDS') or 80)
+ROUNDS = int(os.environ.get('FRESHET_TRANSACTION_ROUNDS') or 100)
 SESSIONS = (2, 4, 8, 16, 32, 64)
 
 
