@@ -213,6 +213,37 @@ class Tests:
         a.commit_transaction()
         self.assertEqual(self.c.count_documents({}), 1)
 
+    def test_keys_that_others_have_committed_since(self):
+        """Also where the transaction's snapshot does not show the key."""
+        self.c.create_index('k', unique=True)
+        for name, others, write in (
+                ('_id', lambda: self.c.insert_one({'_id': 1, 'k': 1}), lambda s: self.c.insert_one({'_id': 1, 'k': 2}, session=s)),
+                ('unique key', lambda: self.c.insert_one({'_id': 1, 'k': 1}), lambda s: self.c.insert_one({'_id': 2, 'k': 1}, session=s)),
+                ('upsert', lambda: self.c.insert_one({'_id': 1, 'k': 1}), lambda s: self.c.update_one({'k': 1}, {'$inc': {'n': 1}}, upsert=True, session=s)),
+                ('deleted _id', lambda: self.c.delete_one({'_id': 0}), lambda s: self.c.insert_one({'_id': 0, 'k': 5}, session=s)),
+                ('deleted key', lambda: self.c.delete_one({'_id': 0}), lambda s: self.c.insert_one({'_id': 5, 'k': 0}, session=s)),
+                ('update', lambda: self.c.delete_one({'_id': 0}), lambda s: self.c.update_one({'_id': 0}, {'$set': {'k': 5}}, session=s)),
+                ('delete', lambda: self.c.update_one({'_id': 0}, {'$set': {'k': 5}}), lambda s: self.c.delete_one({'_id': 0}, session=s))):
+            with self.subTest(name):
+                self.c.delete_many({})
+                self.c.insert_one({'_id': 0, 'k': 0})
+                s = self.session()
+                self.c.find_one(session=s)
+                others()
+                self.fails(112, 'WriteConflict', TRANSIENT, write, s)
+
+    def test_keys_that_the_transaction_itself_frees(self):
+        self.c.create_index('k', unique=True)
+        self.c.insert_many([{'_id': i, 'k': i} for i in range(3)])
+        s = self.session()
+        self.c.delete_one({'_id': 0}, session=s)
+        self.c.insert_one({'_id': 0, 'k': 9}, session=s)
+        self.c.insert_one({'_id': 10, 'k': 0}, session=s)
+        self.c.update_one({'_id': 1}, {'$set': {'k': 11}}, session=s)
+        self.c.update_one({'_id': 2}, {'$set': {'k': 1}}, session=s)
+        s.commit_transaction()
+        self.assertEqual(list(self.c.find(hint='k_1')), [{'_id': 10, 'k': 0}, {'_id': 2, 'k': 1}, {'_id': 0, 'k': 9}, {'_id': 1, 'k': 11}])
+
     def test_a_write_outside_waits_for_the_transaction(self):
         self.c.insert_one({'_id': 1, 'n': 0})
         s = self.session()
