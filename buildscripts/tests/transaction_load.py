@@ -251,7 +251,7 @@ class Worker:
     def append_lists(self, attempt):
         for _ in range(self.random.randrange(1, 6)):
             key = self.load.keys[self.random.randrange(KEYS_AT_ONCE)]
-            method = self.random.choice(('read', 'read several', 'push', 'push', 'push and see', 'read and set'))
+            method = self.random.choice(('read', 'read several', 'read by element', 'push', 'push', 'push and see', 'read and set'))
             getattr(self, method.replace(' ', '_'))(attempt, key)
 
     @staticmethod
@@ -267,6 +267,16 @@ class Worker:
         db, name = self.place_of(key)
         batch = self.run(db, {'find': name, 'filter': {'_id': key}})['cursor']['firstBatch']
         return self.noted(attempt, key, batch[0] if batch else None)
+
+    def read_by_element(self, attempt, key):
+        """Through an index, if there is one at the time, and by _id: both must find the same."""
+        element = self.random.randrange(self.load.element + 1)
+        db, name = self.place_of(key)
+        found = self.run(db, {'find': name, 'filter': {'v': element}})['cursor']['firstBatch']
+        for document in found:
+            self.noted(attempt, document['_id'], document)
+        if (element in self.read(attempt, key)) != (key in [document['_id'] for document in found]):
+            raise Wrong('%d: a find by the element %d found %s' % (key, element, found))
 
     def read_several(self, attempt, key):
         db, name = self.place_of(key)
@@ -502,11 +512,12 @@ class Beside:
         return [('admin', {'fsync': 1})]
 
     def index(self):
-        """Creates an index and drops it."""
+        """Creates an index and drops it, at once or with a later call."""
         db, name = self.random.choice(ACCOUNTS[::2] + LISTS)
         keys = self.random.choice(({'balance': -1, '_id': 1}, {'tags': 1}, {'v': 1}))
         key = '_'.join('%s_%s' % pair for pair in keys.items())
-        return [(db, {'createIndexes': name, 'indexes': [{'key': keys, 'name': key}]}), (db, {'dropIndexes': name, 'index': key})]
+        made, dropped = (db, {'createIndexes': name, 'indexes': [{'key': keys, 'name': key}]}), (db, {'dropIndexes': name, 'index': key})
+        return [made, dropped] if self.random.random() < 0.5 else [made]
 
     def modify(self):
         """Sets a validator that every account passes, and removes it."""
