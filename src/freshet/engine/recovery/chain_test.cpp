@@ -182,7 +182,17 @@ TEST_F(StoreChains, PowerCutsBesideCheckpoints) {
             }
             done.store(1, sync::kRelease);
         }
-        disk_.crashKeepingSome(seed + round);
+        {
+            // The power fails somewhere in the middle of the last one.
+            Txn txn(*store_, OnConflict::kFail);
+            ASSERT_NO_FATAL_FAILURE(put(txn, kKeys, kBytes, ++last));
+            platform::Thread cut("cut", [&] { disk_.crashKeepingSome(seed + round); });
+            Status status = waiting(txn, [&] { return txn.commit(); });
+            if (status.isOk()) {
+                status = waiting(txn, [&] { return txn.waitFor(Durability::kDurable); });
+                durable = status.isOk() ? last : durable;
+            }
+        }
         open(smallRecords());
         dropped += store_->stats().chainsDropped;
         const uint64_t found = generation(kKeys, kBytes);
