@@ -204,17 +204,15 @@ void addRdma(const Services& services, bson::Builder* out) {
     addTransport(services, "rdma", out);
 }
 
-/// There are no transactions yet, but dashboards ask for their numbers.
-void addTransactions(const Services&, bson::Builder* out) {
-    auto section = out->object("transactions");
-    for (const char* name : {"currentActive",
-                             "currentInactive",
-                             "currentOpen",
-                             "totalAborted",
-                             "totalCommitted",
-                             "totalStarted"}) {
-        section.add(name, int64_t{0});
-    }
+void addTransactions(const Services& services, bson::Builder* out) {
+    const Transactions::Counts counts = services.transactions.counts();
+    out->object("transactions")
+        .add("currentActive", number(counts.inUse))
+        .add("currentInactive", number(counts.open - counts.inUse))
+        .add("currentOpen", number(counts.open))
+        .add("totalAborted", number(counts.aborted))
+        .add("totalCommitted", number(counts.committed))
+        .add("totalStarted", number(counts.started));
 }
 
 /// What mongostat and dashboards read about the cache, from our own page counts.
