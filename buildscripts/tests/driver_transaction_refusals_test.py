@@ -45,7 +45,7 @@ class Tests:
         for command in (lambda s: {'endSessions': [s.id]}, lambda s: {'killSessions': [s.id]}, lambda s: {'killAllSessions': []},
                         lambda s: {'killAllSessionsByPattern': [{'lsid': {**s.id, 'uid': bson.Binary(NO_USER)}}]}):
             with self.subTest(command):
-                s = load.Session(self.server.port)
+                s = self.raw_session()
                 s.begin()
                 s.run('t', {'insert': 'c', 'documents': [{}]})
                 self.client.admin.command(command(s))
@@ -59,7 +59,7 @@ class Tests:
         self.c.insert_one({'_id': 1})  # nothing stands in its way
 
     def test_a_new_transaction_takes_the_place_of_the_old(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{'_id': 1}]})
         s.begin()
@@ -76,7 +76,7 @@ class Tests:
             self.assertEqual(self.c.count_documents({}, session=s), 1)
             self.c.insert_one({}, session=s)
             s.abort_transaction()
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         for level in ('available', 'linearizable'):
             s.begin(level)
             self.refused(72, 'InvalidOptions', [], s.run, 't', {'find': 'c'})
@@ -84,7 +84,7 @@ class Tests:
         self.refused(2, 'BadValue', [], s.run, 't', {'find': 'c'})
 
     def test_concerns_of_later_statements_are_refused(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{'_id': 1}]})
         for command in ({'insert': 'c', 'documents': [{}]}, {'find': 'c'}):
@@ -108,8 +108,8 @@ class Tests:
     # The forms that are refused.
 
     def test_fields_that_do_not_fit(self):
-        lsid, number = load.Session(self.server.port).id, bson.Int64(5)
-        wire = load.Wire(self.server.port)
+        lsid, number = self.raw_session().id, bson.Int64(5)
+        wire = self.raw_session().wire
         find = {'find': 'c'}
         for words, more in (
                 ('Transaction number requires a session ID', {'txnNumber': number}),
@@ -125,7 +125,7 @@ class Tests:
         self.refused(50768, 'NotARetryableWriteCommand', [], wire.ask, 't', {**find, 'lsid': lsid, 'txnNumber': number})
 
     def test_ends_that_do_not_fit(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{}]})
         for name in ('commitTransaction', 'abortTransaction'):
@@ -143,7 +143,7 @@ class Tests:
         self.assertEqual(self.c.count_documents({}), 1)
 
     def test_numbers_that_do_not_fit(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.number = 9
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{}]})
@@ -160,7 +160,7 @@ class Tests:
         self.refused(225, 'TransactionTooOld', [], s.wire.ask, 't', {'find': 'c', **again, 'txnNumber': bson.Int64(11)})
 
     def test_a_transaction_that_has_ended(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         insert = {'insert': 'c', 'documents': [{}]}
         s.begin()
         s.run('t', insert)
@@ -180,7 +180,7 @@ class Tests:
 
     def test_commands_refused_inside(self):
         self.c.insert_one({'_id': 1})
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         for db, command in (('t', {'count': 'c'}), ('t', {'explain': {'find': 'c'}}), ('t', {'ping': 1}), ('t', {'hello': 1}),
                             ('t', {'buildInfo': 1}), ('t', {'listCommands': 1}), ('t', {'collStats': 'c'}), ('t', {'dbStats': 1}),
                             ('admin', {'renameCollection': 't.c', 'to': 't.d'}), ('admin', {'fsync': 1}), ('admin', {'serverStatus': 1}),
@@ -197,7 +197,7 @@ class Tests:
 
     def test_stages_refused_inside(self):
         self.c.insert_one({'_id': 1})
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         for db, of, stage in (('t', 'c', {'$out': 'd'}), ('t', 'c', {'$merge': 'd'}), ('t', 'c', {'$collStats': {'count': {}}}),
                               ('t', 'c', {'$indexStats': {}}), ('admin', 1, {'$currentOp': {}})):
             with self.subTest(stage=stage):
@@ -221,7 +221,7 @@ class Tests:
 
 class StandaloneTest(Tests, Case):
     def test_a_concern_that_cannot_be_met(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{}]})
         self.refused(2, 'BadValue', [], s.ask, 'admin', {'commitTransaction': 1, 'writeConcern': {'w': 2}, **s.fields()})
@@ -233,7 +233,7 @@ class ReplicaSetTest(Tests, Case):
     arguments = REPLICA_SET
 
     def test_a_concern_that_cannot_be_met(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{}]})
         with self.assertRaises(load.Failed) as caught:

@@ -39,7 +39,7 @@ class Tests:
         s.commit_transaction()  # a commit may be repeated
 
     def test_a_commit_may_be_repeated_with_other_concerns(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{'_id': 1}]})
         for concern in ({}, {'w': 1}, {'w': 'majority'}, {'w': 'majority', 'wtimeout': 1000}, {'w': 1, 'j': True}):
@@ -57,7 +57,7 @@ class Tests:
         self.assertEqual(self.db.list_collection_names(), ['c'])
 
     def test_an_empty_transaction(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         for ends in (s.commit, s.abort):
             with self.assertRaises(load.Failed) as caught:
@@ -168,7 +168,7 @@ class Tests:
 
     def test_operations_of_the_session_outside_its_transaction(self):
         self.db.create_collection('c')
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         s.run('t', {'insert': 'c', 'documents': [{'_id': 1}]})
         s.wire.ask('t', {'insert': 'c', 'documents': [{'_id': 2}], 'lsid': s.id})
@@ -377,7 +377,7 @@ class Tests:
 
     def test_a_cursor_belongs_to_its_transaction(self):
         self.c.insert_many([{} for _ in range(10)])
-        s, other = load.Session(self.server.port), load.Session(self.server.port)
+        s, other = self.raw_session(), self.raw_session()
         s.begin()
         other.begin()
         inside = self.cursor(s.run)
@@ -395,7 +395,7 @@ class Tests:
 
     def test_a_cursor_ends_with_its_transaction(self):
         self.c.insert_many([{} for _ in range(10)])
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         for end in (s.commit, s.abort):
             s.begin()
             cursor = self.cursor(s.run)
@@ -404,7 +404,7 @@ class Tests:
 
     def test_a_cursor_may_be_killed_inside(self):
         self.c.insert_many([{} for _ in range(10)])
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         cursor = self.cursor(s.run)
         self.assertEqual(s.run('t', {'killCursors': 'c', 'cursors': [cursor]})['cursorsKilled'], [cursor])
@@ -546,7 +546,7 @@ class Tests:
 
     def test_what_is_left_after_a_kill(self):
         with harness.Server(arguments=self.arguments) as server:
-            done, open_one, aborted = (load.Session(server.port) for _ in range(3))
+            done, open_one, aborted = (self.raw_session(server) for _ in range(3))
             for session, key in ((done, 'done'), (open_one, 'open'), (aborted, 'aborted')):
                 session.begin()
                 session.run('t', {'create': 'c_' + key})
@@ -577,7 +577,7 @@ class Tests:
 
     def test_an_orderly_end_with_open_transactions(self):
         with harness.Server(arguments=self.arguments) as server:
-            sessions = [load.Session(server.port) for _ in range(8)]
+            sessions = [self.raw_session(server) for _ in range(8)]
             for at, session in enumerate(sessions):
                 session.begin()
                 session.run('t', {'insert': 'c', 'documents': [{'_id': 10 * at + i} for i in range(5)]})
@@ -628,7 +628,7 @@ class ReplicaSetTest(Tests, Case):
     arguments = REPLICA_SET
 
     def test_replies_carry_times(self):
-        s = load.Session(self.server.port)
+        s = self.raw_session()
         s.begin()
         for reply in (s.run('t', {'insert': 'c', 'documents': [{}]}), s.run('t', {'find': 'c'}), s.commit(), s.commit()):
             self.assertIn('operationTime', reply)

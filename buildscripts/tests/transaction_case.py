@@ -34,6 +34,12 @@ class Case(unittest.TestCase):
         session.start_transaction(**options)
         return session
 
+    def raw_session(self, server=None):
+        """A session over a socket, for commands that the driver would not send."""
+        session = load.Session((server or self.server).port)
+        self.addCleanup(session.wire.close)
+        return session
+
     def fails(self, code, name, labels, function, *args, **options):
         """Checks the code, the name and the labels of the error."""
         with self.assertRaises(pymongo.errors.PyMongoError) as caught:
