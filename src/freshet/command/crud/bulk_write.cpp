@@ -335,9 +335,11 @@ Status authorizeAll(Invocation& call,
     return Status::ok();
 }
 
-Status checkInTransaction(const std::vector<Namespace>& namespaces) {
+Status checkInTransaction(const Invocation& call, const std::vector<Namespace>& namespaces) {
     for (const Namespace& ns : namespaces) {
         FRESHET_RETURN_IF_ERROR(checkDatabaseInTransaction(ns.target.db));
+        FRESHET_RETURN_IF_ERROR(
+            checkWriteInTransaction(call, ns.target.db + "." + ns.target.collection, 50791));
     }
     return Status::ok();
 }
@@ -387,7 +389,7 @@ StatusOr<BulkWrite> parse(Invocation& call) {
     FRESHET_RETURN_IF_ERROR(join(&operations, &namespaces));
     FRESHET_RETURN_IF_ERROR(authorizeAll(call, namespaces, shared.options.bypassValidation));
     if (call.generic.isInTransaction) {
-        FRESHET_RETURN_IF_ERROR(checkInTransaction(namespaces));
+        FRESHET_RETURN_IF_ERROR(checkInTransaction(call, namespaces));
     } else if (call.generic.txnNumber) {
         refuseMulti(&operations);
     }

@@ -135,6 +135,7 @@ sync::Task<Status> runFindAndModify(Invocation& call) {
             authorize(call, Action::kBypassDocumentValidation, call.generic.db, *collection));
     }
     FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, *collection));
+    FRESHET_CO_RETURN_IF_ERROR(checkWriteInTransaction(call, call.ns(*collection), 50781));
     OneStatement statement(call.unit(), *std::move(command));
     StatusOr<std::unique_ptr<RetryableWrite>> retry = co_await beginRetryable(call, 1);
     FRESHET_CO_RETURN_IF_ERROR(retry.status());

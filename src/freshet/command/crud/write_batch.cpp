@@ -117,12 +117,6 @@ sync::Task<Outcome> runStatement(Invocation& call,
         }
         turn = std::move(*taken);
     }
-    if (call.transaction != nullptr && target.collection.starts_with("system.")) {
-        outcome.status = invalid(location(50791),
-                                 "Cannot write to system collection " + target.db + "." +
-                                     target.collection + " within a transaction.");
-        co_return outcome;
-    }
     for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
         StatusOr<catalog::CollectionRef> seen = call.find(target.db, target.collection);
         if (!seen.isOk()) {
@@ -183,6 +177,14 @@ sync::Task<Outcome> runStatement(Invocation& call,
     co_return outcome;
 }
 
+Status checkWriteInTransaction(const Invocation& call, const std::string& ns, uint32_t code) {
+    const size_t dot = ns.find('.');
+    return call.transaction != nullptr && ns.compare(dot + 1, 7, "system.") == 0
+               ? invalid(location(code),
+                         "Cannot write to system collection " + ns + " within a transaction.")
+               : Status::ok();
+}
+
 Status checkBatchSize(size_t count) {
     if (count >= 1 && count <= kWriteBatchMax) {
         return Status::ok();
@@ -230,6 +232,7 @@ sync::Task<Status> runStatements(Invocation& call,
                                  bool isOrdered,
                                  Statements& statements) {
     FRESHET_CO_RETURN_IF_ERROR(catalog::checkWritable(call.generic.db, collection));
+    FRESHET_CO_RETURN_IF_ERROR(checkWriteInTransaction(call, call.ns(collection), 50791));
     StatusOr<std::unique_ptr<RetryableWrite>> retry =
         co_await beginRetryable(call, statements.count());
     FRESHET_CO_RETURN_IF_ERROR(retry.status());

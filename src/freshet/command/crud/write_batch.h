@@ -61,6 +61,10 @@ bson::OwnedDocument letOf(Fields* fields);
 /// bypassDocumentValidation and bypassEmptyTsReplacement.
 query::WriteOptions writeOptionsOf(Fields* fields);
 
+/// An error of that number if the command is a statement of a transaction and `ns` a system
+/// collection.
+Status checkWriteInTransaction(const Invocation& call, const std::string& ns, uint32_t code);
+
 /// InvalidLength unless 1 <= count <= kWriteBatchMax.
 Status checkBatchSize(size_t count);
 
