@@ -11,8 +11,7 @@ CommitRecordWriter::CommitRecordWriter(size_t bytesMax) : bytesMax_(bytesMax) {
 }
 
 void CommitRecordWriter::begin() {
-    appendLe(body_, kCommitVersion);
-    body_.append(kCommitHeaderBytes - sizeof(kCommitVersion), '\0');
+    body_.assign(kCommitHeaderBytes, '\0');  // seal() fills it in
 }
 
 size_t CommitRecordWriter::memoryBytes() const {
@@ -85,13 +84,11 @@ void CommitRecordWriter::finish(int64_t wallMs) {
 }
 
 std::string CommitRecordWriter::takeBody(journal::Lsn first) {
-    if (sealed_.empty()) {
-        return std::exchange(body_, {});
-    }
     const bool isFirst = taken_ == 0;
-    std::string body =
-        taken_ < sealed_.size() ? std::move(sealed_[taken_++]) : std::exchange(body_, {});
-    if (!isFirst) {
+    std::string& next = taken_ < sealed_.size() ? sealed_[taken_++] : body_;
+    std::string body = std::move(next);
+    next.clear();
+    if (!sealed_.empty() && !isFirst) {
         storeLe(body.data() + body.size() - kChainBytes, uint64_t{first});
     }
     return body;
