@@ -143,11 +143,11 @@ TEST_F(StoreHandover, EveryCallOnAnotherThread) {
         std::vector<platform::Thread> threads;
         for (int self = 0; self < kCarriers; ++self) {
             threads.emplace_back("carrier", [&, self] {
+                const CountsAtEnd end(done);
                 Hands hands(seed_ + static_cast<uint64_t>(self));
                 for (int round = 0; round < 40 && !HasFatalFailure(); ++round) {
                     carry(hands, self, round, &mine[static_cast<size_t>(self)]);
                 }
-                done.fetch_add(1, sync::kRelease);
             });
         }
         threads.emplace_back("evictions", [&] {

@@ -144,9 +144,10 @@ TEST_F(StoreChains, OneWhoseTxnIsGoneIsFinished) {
 }
 
 TEST_F(StoreChains, PowerCutsBesideCheckpoints) {
-    constexpr uint64_t kKeys = 60;
-    constexpr size_t kBytes = 12'000;  // small enough to be in leaves; eleven records
+    constexpr uint64_t kKeys = 150;
+    constexpr size_t kBytes = 12'000;  // small enough to be in leaves; 28 records, 7 blocks
     const uint64_t seed = testSeed();
+    std::mt19937_64 random(seed);
     uint64_t dropped = 0;
     uint64_t last = 0;
     open(smallRecords());
@@ -165,6 +166,7 @@ TEST_F(StoreChains, PowerCutsBesideCheckpoints) {
                     engine::put(*store_, *tree_, "single" + std::to_string(i % 20), "v");
                 }
             });
+            const CountsAtEnd end(done);
             for (int i = 0; i < 6; ++i) {
                 Txn txn(*store_, OnConflict::kFail);
                 ASSERT_NO_FATAL_FAILURE(put(txn, kKeys, kBytes, ++last));
@@ -180,13 +182,20 @@ TEST_F(StoreChains, PowerCutsBesideCheckpoints) {
                     durable = last;
                 }
             }
-            done.store(1, sync::kRelease);
         }
         {
             // The power fails somewhere in the middle of the last one.
             Txn txn(*store_, OnConflict::kFail);
             ASSERT_NO_FATAL_FAILURE(put(txn, kKeys, kBytes, ++last));
-            platform::Thread cut("cut", [&] { disk_.crashKeepingSome(seed + round); });
+            const uint64_t bytes = store_->stats().journal.bytes + random() % (kKeys * kBytes);
+            sync::Atomic<uint32_t> over{0};
+            platform::Thread cut("cut", [&] {
+                while (over.load(sync::kAcquire) == 0 && store_->stats().journal.bytes < bytes) {
+                    platform::yieldThread();
+                }
+                disk_.crashKeepingSome(seed + round, 256 << 10);  // whole blocks
+            });
+            const CountsAtEnd end(over);
             Status status = waiting(txn, [&] { return txn.commit(); });
             if (status.isOk()) {
                 status = waiting(txn, [&] { return txn.waitFor(Durability::kDurable); });

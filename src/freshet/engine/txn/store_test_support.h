@@ -5,6 +5,7 @@
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/tree_check.h"
 #include "freshet/engine/txn/store_core.h"
+#include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/seed.h"
 
@@ -78,6 +79,18 @@ inline void erase(Store& store, Tree& tree, ByteView key) {
     ASSERT_TRUE(waiting(txn, [&] { return txn.erase(tree, key); }).isOk());
     ASSERT_TRUE(commitAndWait(txn).isOk());
 }
+
+/// Counts at its end, also when an assertion has ended the function: others wait for that.
+class CountsAtEnd {
+public:
+    explicit CountsAtEnd(sync::Atomic<uint32_t>& count) : count_(count) {}
+    ~CountsAtEnd() { count_.fetch_add(1, sync::kRelease); }
+    CountsAtEnd(const CountsAtEnd&) = delete;
+    CountsAtEnd& operator=(const CountsAtEnd&) = delete;
+
+private:
+    sync::Atomic<uint32_t>& count_;
+};
 
 /// Holds the journal's threads in each flush until released. They make no segments meanwhile, so a
 /// record larger than the remaining room has to wait in its middle.
