@@ -259,7 +259,7 @@ def run_tool(words, seconds=None):
 
 
 def conformance_part(report):
-    """The official driver specification tests, where their repository lies beside the checkout, and pymongo's own."""
+    """The official driver specification tests, where their repository lies beside the checkout."""
     output, code, last = run_tool(['buildscripts/conformance'])
     report.detail(output)
     counts = re.fullmatch(r'(\d+) passed, (\d+) failed, (\d+) skipped', last)

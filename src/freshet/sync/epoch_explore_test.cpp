@@ -205,7 +205,8 @@ void movedPinModel(Model& model) {
 }
 
 TEST(EpochExplore, APinMayBeGivenUpByAnotherThread) {
-    auto result = explore({.preemptions = 3, .staleLoads = 1}, movedPinModel);
+    auto result =
+        explore({.preemptions = 3, .staleLoads = 1, .executionsMax = 2'000'000}, movedPinModel);
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
     RecordProperty("executions", std::to_string(result.executions));
 }
