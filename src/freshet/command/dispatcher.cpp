@@ -7,6 +7,7 @@
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/background/housekeeper.h"
 #include "freshet/command/crud/prepared_find.h"
+#include "freshet/command/diag/own_documents.h"
 #include "freshet/command/diag/profile.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/reply/envelope.h"
@@ -24,7 +25,9 @@
 namespace freshet::command {
 
 struct Dispatcher::Impl {
-    Impl(catalog::Catalog& catalog, ServerFacts facts) : services(catalog, std::move(facts)) {}
+    Impl(catalog::Catalog& catalog, ServerFacts facts) : services(catalog, std::move(facts)) {
+        loadOwn(services);
+    }
     Services services;
     Housekeeper housekeeper{services};
 };
@@ -178,7 +181,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                                                  const wire::Request& request,
                                                  const BodyIndex& body) const {
     StatusOr<GenericArguments> generic =
-        parseArguments(command, request, body, isReplicaSet(services_));
+        parseArguments(command, request, body, isReplicaSet(services_), services_.concerns);
     if (!generic.isOk()) {
         return generic;
     }
@@ -246,13 +249,14 @@ void ConnectionImpl::useSession(const Invocation& call) {
 }
 
 Status ConnectionImpl::admitAtOnce(Invocation& call) {
+    FRESHET_RETURN_IF_ERROR(checkRole(call));
     FRESHET_RETURN_IF_ERROR(admitCaller(call));
     useSession(call);
     return Status::ok();
 }
 
 sync::Task<Status> ConnectionImpl::admitAfterWaiting(Invocation& call, const FailCommand& fail) {
-    if (fail.data != nullptr) {
+    if (fail) {
         Status status = co_await applyFailCommand(call, fail);
         if (!status.isOk() || call.endsSession) {
             co_return status;
@@ -416,7 +420,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
         Visible visible(*record_, call);
         LongPasses::enter(*record_, call.startNanos);
         const bool mayWait =
-            fail.data != nullptr || mustRefreshCaller(call) ||
+            fail || mustRefreshCaller(call) ||
             (services_.writeBlock.isLocked() && isWriter(call.command, call.body()));
         if (mayWait) {
             status = co_await admitAfterWaiting(call, fail);
@@ -568,7 +572,7 @@ bool ConnectionImpl::handleAtOnce(ByteView message, Reply* reply) {
     compressor_.reset();
     const bool hasLookedAhead = std::exchange(hasLookedAhead_, false);
     // Both may make the command wait.
-    if (isFailCommandOn() || services_.profiler.isUsed()) {
+    if (mayFail() || services_.profiler.isUsed() || services_.concerns.readsDurably()) {
         return false;
     }
     const bool isAnswered = takePrepared(message, hasLookedAhead) && answerPrepared(reply);
@@ -685,6 +689,10 @@ void Dispatcher::passEnded() {
 
 void Dispatcher::longPass(uint64_t nanos) {
     LongPasses::tell(nanos);
+}
+
+void Dispatcher::recordStart() {
+    command::recordStart(impl_->services);
 }
 
 bool Dispatcher::needsLogin() const {

@@ -108,6 +108,9 @@ class Dispatcher {
 public:
     Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
     ~Dispatcher();
+    /// Writes what each start of the server leaves in its own databases: local.startup_log and the
+    /// feature compatibility version. Blocks; to be called once, before clients are served.
+    void recordStart();
     std::unique_ptr<Connection> connect(ClientFacts client);
     /// Loads into the caches what the messages need that this thread's connections have looked
     /// ahead at. REQUIRES: an open slice.

@@ -130,7 +130,7 @@ constexpr Row kRows[] = {
     {Reason::kProjectEmpty, {51272, "Location51272"}},
 };
 
-/// Errors that this server never gives by itself: only `failCommand` sends them.
+/// Errors without a reason of their own: most are sent by `failCommand` only.
 constexpr struct {
     int32_t code;
     std::string_view name;
@@ -138,12 +138,14 @@ constexpr struct {
     {6, "HostUnreachable"},
     {7, "HostNotFound"},
     {8, "UnknownError"},
+    {23, "AlreadyInitialized"},
     {24, "LockTimeout"},
     {46, "LockBusy"},
     {63, "StaleShardVersion"},
     {64, "WriteConcernFailed"},
     {89, "NetworkTimeout"},
     {90, "CallbackCanceled"},
+    {103, "NewReplicaSetConfigurationIncompatible"},
     {125, "CommandFailed"},
     {133, "FailedToSatisfyReadPreference"},
     {134, "ReadConcernMajorityNotAvailableYet"},
@@ -163,6 +165,7 @@ constexpr struct {
     {257, "TransactionTooLarge"},
     {260, "InvalidResumeToken"},
     {263, "OperationNotSupportedInTransaction"},
+    {278, "UnsatisfiableCommitQuorum"},
     {280, "ChangeStreamFatalError"},
     {286, "ChangeStreamHistoryLost"},
     {290, "TransactionExceededLifetimeLimitSeconds"},
@@ -177,6 +180,7 @@ constexpr struct {
     {13388, "StaleConfig"},
     {13435, "NotPrimaryNoSecondaryOk"},
     {13436, "NotPrimaryOrSecondary"},
+    {31082, "SearchNotEnabled"},
 };
 
 constexpr const Row* find(Reason reason) {

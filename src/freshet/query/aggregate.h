@@ -30,6 +30,10 @@ struct AggregateRequest {
 /// come from the caller. Missing for any other first stage.
 bson::Element callersStage(bson::Document pipeline);
 
+/// The error of $listSearchIndexes and of the commands for search indexes: those of MongoDB's
+/// server when it runs without the search service.
+Status searchIndexesNotEnabled();
+
 /// $match, $sort and $limit at the start use indexes; so does a $match behind stages that do not
 /// touch its fields. kInvalid with MongoDB's code and text for a bad pipeline.
 StatusOr<std::unique_ptr<QueryCursor>> makeAggregate(const WorkUnit& unit,

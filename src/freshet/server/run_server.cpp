@@ -314,6 +314,7 @@ void Server::useRdma(transport::ServerTransportOptions* options) {
 
 int Server::openListeners() {
     dispatcher_ = std::make_unique<command::Dispatcher>(*catalog_, facts());
+    dispatcher_->recordStart();
     const NetSettings& net = settings_.net;
     transport::ServerTransportOptions options;
     options.bindAddresses = net.bindAddresses;

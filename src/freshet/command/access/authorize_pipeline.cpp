@@ -22,8 +22,15 @@ Status notInApi(const std::string& text) {
 
 /// REQUIRES: the caller demands API Version 1.
 Status checkApi(const bson::Element& stage) {
-    constexpr std::string_view kOutside[] = {
-        "$currentOp", "$indexStats", "$listLocalSessions", "$listSessions", "$planCacheStats"};
+    constexpr std::string_view kOutside[] = {"$currentOp",
+                                             "$indexStats",
+                                             "$listLocalSessions",
+                                             "$listSearchIndexes",
+                                             "$listSessions",
+                                             "$planCacheStats",
+                                             "$search",
+                                             "$searchMeta",
+                                             "$vectorSearch"};
     const std::string_view name = stage.name();
     if (std::find(std::begin(kOutside), std::end(kOutside), name) != std::end(kOutside)) {
         return notInApi(std::string(name) +
@@ -118,6 +125,9 @@ private:
         }
         if (name == "$planCacheStats") {
             return authorize(call_, Action::kPlanCacheRead, db_, collection);
+        }
+        if (name == "$listSearchIndexes") {
+            return authorize(call_, Action::kListSearchIndexes, db_, collection);
         }
         if (name == "$currentOp") {
             return forAllUsers ? authorizeCluster(call_, Action::kInprog)

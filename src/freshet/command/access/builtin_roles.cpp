@@ -21,6 +21,7 @@ const Actions& readActions() {
                                                kKillCursors,
                                                kListCollections,
                                                kListIndexes,
+                                               kListSearchIndexes,
                                                kPlanCacheRead});
     return kActions;
 }
@@ -29,12 +30,15 @@ const Actions& writeActions() {
     static const Actions kActions = actionsOf({kConvertToCapped,
                                                kCreateCollection,
                                                kCreateIndex,
+                                               kCreateSearchIndexes,
                                                kDropCollection,
                                                kDropIndex,
+                                               kDropSearchIndex,
                                                kInsert,
                                                kRemove,
                                                kRenameCollection,
-                                               kUpdate});
+                                               kUpdate,
+                                               kUpdateSearchIndex});
     return kActions;
 }
 
@@ -46,19 +50,23 @@ const Actions& dbAdminActions() {
                                                kConvertToCapped,
                                                kCreateCollection,
                                                kCreateIndex,
+                                               kCreateSearchIndexes,
                                                kDbStats,
                                                kDropCollection,
                                                kDropDatabase,
                                                kDropIndex,
+                                               kDropSearchIndex,
                                                kEnableProfiler,
                                                kListCollections,
                                                kListIndexes,
+                                               kListSearchIndexes,
                                                kPlanCacheIndexFilter,
                                                kPlanCacheRead,
                                                kPlanCacheWrite,
                                                kReIndex,
                                                kRenameCollection,
                                                kStorageDetails,
+                                               kUpdateSearchIndex,
                                                kValidate});
     return kActions;
 }
@@ -190,7 +198,10 @@ void addUserAdminAny(const std::string&, Grants* out) {
     out->addCluster(
         actionsOf({kAuthSchemaUpgrade, kInvalidateUserCache, kListDatabases, kViewUser}));
     for (const char* collection : {"system.users", "system.roles"}) {
-        out->add("admin", collection, readActions() | actionsOf({kCreateIndex, kDropIndex}));
+        out->add("admin",
+                 collection,
+                 readActions() |
+                     actionsOf({kCreateIndex, kCreateSearchIndexes, kDropIndex, kDropSearchIndex}));
     }
     for (const char* collection : {"system.version", "system.backup_users"}) {
         out->add("admin", collection, readActions());
@@ -238,7 +249,7 @@ void addClusterAdmin(const std::string& db, Grants* out) {
 }
 
 void addBackup(const std::string&, Grants* out) {
-    out->addAny(actionsOf({kCollStats, kListCollections, kListIndexes}));
+    out->addAny(actionsOf({kCollStats, kListCollections, kListIndexes, kListSearchIndexes}));
     out->addCluster(actionsOf({kAppendOplogNote,
                                kGetParameter,
                                kListDatabases,
@@ -269,8 +280,10 @@ void addRestore(const std::string&, Grants* out) {
                                     kConvertToCapped,
                                     kCreateCollection,
                                     kCreateIndex,
+                                    kCreateSearchIndexes,
                                     kDropCollection,
-                                    kInsert});
+                                    kInsert,
+                                    kUpdateSearchIndex});
     for (const char* db : {"config", "local"}) {
         out->add(db, kAnyCollection, fill);
     }

@@ -25,21 +25,22 @@ struct DocumentedPrivilege {
 inline constexpr std::pair<std::string_view, std::string_view> kActionSets[] = {
     {"@read",
      "changeStream collStats dbHash dbStats find killCursors listCollections listIndexes "
-     "planCacheRead"},
+     "listSearchIndexes planCacheRead"},
     {"@write",
-     "convertToCapped createCollection createIndex dropCollection dropIndex insert remove "
-     "renameCollectionSameDB update"},
+     "convertToCapped createCollection createIndex createSearchIndexes dropCollection dropIndex "
+     "dropSearchIndex insert remove renameCollectionSameDB update updateSearchIndex"},
     {"@dbAdmin",
      "bypassDocumentValidation collMod collStats compact convertToCapped createCollection "
-     "createIndex dbStats dropCollection dropDatabase dropIndex enableProfiler listCollections "
-     "listIndexes planCacheIndexFilter planCacheRead planCacheWrite reIndex renameCollectionSameDB "
-     "storageDetails validate"},
+     "createIndex createSearchIndexes dbStats dropCollection dropDatabase dropIndex "
+     "dropSearchIndex enableProfiler listCollections listIndexes listSearchIndexes "
+     "planCacheIndexFilter planCacheRead planCacheWrite reIndex renameCollectionSameDB "
+     "storageDetails updateSearchIndex validate"},
     {"@userAdmin",
      "changeCustomData changePassword createRole createUser dropRole dropUser grantRole revokeRole "
      "setAuthenticationRestriction viewRole viewUser"},
     {"@restore",
-     "bypassDocumentValidation collMod convertToCapped createCollection createIndex dropCollection "
-     "insert"},
+     "bypassDocumentValidation collMod convertToCapped createCollection createIndex "
+     "createSearchIndexes dropCollection insert updateSearchIndex"},
     {"@monitor",
      "connPoolStats getCmdLineOpts getDefaultRWConcern getLog getParameter getShardMap hostInfo "
      "inprog listDatabases listSessions listShards netstat replSetGetConfig replSetGetStatus "
@@ -82,12 +83,12 @@ inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
          On::kExact,
          "admin",
          "system.users",
-         "@read createIndex dropIndex"},
+         "@read createIndex createSearchIndexes dropIndex dropSearchIndex"},
         {"userAdminAnyDatabase",
          On::kExact,
          "admin",
          "system.roles",
-         "@read createIndex dropIndex"},
+         "@read createIndex createSearchIndexes dropIndex dropSearchIndex"},
         {"userAdminAnyDatabase", On::kNamed, "", "system.users", "@read"},
         {"userAdminAnyDatabase", On::kExact, "admin", "system.version", "@read"},
         {"dbAdminAnyDatabase", On::kAnyNormal, "", "", "@dbAdmin"},
@@ -107,7 +108,7 @@ inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
         {"clusterManager", On::kExact, "config", "system.js", "@read"},
         {"clusterManager", On::kDatabase, "local", "", "insert remove update"},
         {"clusterAdmin", On::kAnyNormal, "", "", "dropDatabase"},
-        {"backup", On::kAny, "", "", "collStats listCollections listIndexes"},
+        {"backup", On::kAny, "", "", "collStats listCollections listIndexes listSearchIndexes"},
         {"backup",
          On::kCluster,
          "",

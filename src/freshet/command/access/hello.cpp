@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// hello and its legacy spellings: what a driver learns first, and the stream that its monitor
-/// reads. The topology does not change before the shutdown (one server), so an awaited hello
-/// answers at its time limit.
+/// reads. An awaited hello answers when the member's role or configuration changes, or at its time
+/// limit.
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/access/sasl.h"
 #include "freshet/command/run/invocation.h"
@@ -15,6 +15,7 @@ namespace {
 
 constexpr int32_t kMaxWireVersion = 25;
 constexpr int64_t kMaxAwaitMs = INT32_MAX;
+constexpr uint64_t kNanosPerMilli = 1'000'000;
 
 /// Milliseconds the client wants to wait; 0: answer at once.
 StatusOr<int64_t> awaitTime(const Invocation& call) {
@@ -37,6 +38,24 @@ StatusOr<int64_t> awaitTime(const Invocation& call) {
     const bool isCurrent = process.objectIdBytes() == ByteView(ours.bytes, sizeof(ours.bytes)) &&
                            counter.toInt64() == topologyCounter(call.services);
     return isCurrent ? std::min(ms, kMaxAwaitMs) : int64_t{0};
+}
+
+/// Waits for a change of the topology that the request names, for `ms` milliseconds at most.
+sync::Task<Status> awaitChange(Invocation& call, uint64_t ms) {
+    MemberState& member = call.services.member;
+    const int64_t seen = call.body().findPath("topologyVersion.counter").toInt64();
+    const uint64_t limit = platform::monotonicNanos() + ms * kNanosPerMilli;
+    const sync::WaitToken token = sync::WaitToken::create();
+    const uint64_t watch = member.watch(seen, token);
+    if (watch == 0) {
+        co_return Status::ok();
+    }
+    const sync::Alarms::Id alarm =
+        call.services.alarms.set(std::min(limit, member.primaryFromNanos()), token);
+    Status status = co_await waitOrStop(call, token);
+    call.services.alarms.cancel(alarm);
+    member.unwatch(watch);
+    co_return status;
 }
 
 /// Replies with those of the client's compressors that we support.
@@ -71,7 +90,7 @@ sync::Task<Status> runHello(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(call.connection.setMetadata(client.document()));
     }
     if (*awaitMs > 0) {
-        Status waited = co_await sleepOrStop(call, static_cast<uint64_t>(*awaitMs));
+        Status waited = co_await awaitChange(call, static_cast<uint64_t>(*awaitMs));
         FRESHET_CO_RETURN_IF_ERROR(std::move(waited));
     }
     const bool isLegacy = call.body().begin()->name() != "hello";
@@ -79,7 +98,7 @@ sync::Task<Status> runHello(Invocation& call) {
     if (call.body().find("helloOk").isTruthy()) {
         reply.add("helloOk", true);
     }
-    reply.add(isLegacy ? "ismaster" : "isWritablePrimary", true);
+    reply.add(isLegacy ? "ismaster" : "isWritablePrimary", call.services.member.isPrimary());
     if (isReplicaSet(call.services)) {
         addMember(call, &reply);
     }

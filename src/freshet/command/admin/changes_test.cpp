@@ -154,14 +154,5 @@ TEST_F(ChangesTest, DocumentsPastTheirTimeGo) {
                 R"({"cursor": {"firstBatch": [{"_id": 3}, {"_id": 4}, {"_id": 5}]}})");
 }
 
-TEST_F(ChangesTest, AStandaloneHasNoReplicaSet) {
-    for (const char* command : {"replSetGetStatus", "replSetInitiate"}) {
-        expectReply(std::string("{\"") + command + "\": 1}",
-                    R"({"code": 76, "codeName": "NoReplicationEnabled",
-                        "errmsg": "not running with --replSet"})",
-                    "admin");
-    }
-}
-
 }  // namespace
 }  // namespace freshet::command

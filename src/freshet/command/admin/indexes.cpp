@@ -3,6 +3,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/catalog/storage_engine.h"
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/tables.h"
@@ -47,6 +48,8 @@ constexpr IndexOption kOptions[] = {
     {"min", OptionKind::kUnserved},
     {"max", OptionKind::kUnserved},
 };
+
+constexpr uint32_t kUnsatisfiableCommitQuorum = 278;
 
 const IndexOption* findOption(std::string_view name) {
     const auto* found =
@@ -182,13 +185,68 @@ StatusOr<catalog::IndexRequest> parseIndex(bson::Document spec, bool ignoresUnkn
     return request;
 }
 
-StatusOr<std::vector<catalog::IndexRequest>> parseIndexes(bson::Document body) {
-    Fields fields(body, "createIndexes");
+/// How many members must be ready for an index: with one member, one.
+Status checkCommitQuorum(const Invocation& call, const bson::Element& quorum) {
+    constexpr int64_t kMembersMax = 50;
+    if (!isReplicaSet(call.services)) {
+        return badValue("Standalones can't specify commitQuorum");
+    }
+    if (quorum.isNumber()) {
+        const int64_t members = quorum.toInt64();
+        if (members < 0 || members > kMembersMax) {
+            return invalid(Reason::kFailedToParse,
+                           "commitQuorum has to be a non-negative number and not greater than 50");
+        }
+        return members <= 1 ? Status::ok()
+                            : invalid(location(kUnsatisfiableCommitQuorum),
+                                      "Not enough data-bearing voting nodes. Required: " +
+                                          std::to_string(members));
+    }
+    if (!quorum.isString()) {
+        return invalid(Reason::kFailedToParse, "commitQuorum has to be a number or a string");
+    }
+    const std::string_view mode = quorum.stringValue();
+    if (mode.empty()) {
+        return invalid(Reason::kFailedToParse, "commitQuorum can't be an empty string");
+    }
+    return mode == "majority" || mode == "votingMembers"
+               ? Status::ok()
+               : invalid(Reason::kUnknownReplWriteConcern,
+                         "No write concern mode named '" + std::string(mode) +
+                             "' found in replica set configuration");
+}
+
+/// An index is complete when its command is answered, so no build waits for a quorum.
+sync::Task<Status> runSetCommitQuorum(Invocation& call) {
+    StatusOr<std::string> collection = call.collectionName();
+    FRESHET_CO_RETURN_IF_ERROR(collection.status());
+    Fields fields(call.body(), "setIndexCommitQuorum");
+    fields.required("indexNames");
+    const bson::Document names = fields.array("indexNames");
+    fields.required("commitQuorum");
+    const bson::Element quorum = fields.element("commitQuorum");
+    FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    FRESHET_CO_RETURN_IF_ERROR(checkCommitQuorum(call, quorum));
+    const std::string ns = call.ns(*collection);
+    if (names.isEmpty()) {
+        co_return invalid(Reason::kIndexNotFound,
+                          "Cannot set a new commit quorum on an index build in collection '" + ns +
+                              "' without providing any indexes.");
+    }
+    co_return call.services.catalog.find(call.generic.db, *collection) == nullptr
+        ? invalid(Reason::kNamespaceNotFound, "Collection '" + ns + "' was not found.")
+        : invalid(Reason::kIndexNotFound,
+                  "Cannot find an index build on collection '" + ns +
+                      "' with the provided index names");
+}
+
+StatusOr<std::vector<catalog::IndexRequest>> parseIndexes(const Invocation& call) {
+    Fields fields(call.body(), "createIndexes");
     const bool ignoresUnknown = fields.boolean("ignoreUnknownIndexOptions", false);
     fields.required("indexes");
     const std::vector<bson::Document> specs = fields.objects("indexes");
     if (fields.has("commitQuorum")) {
-        fields.fail(badValue("Standalones can't specify commitQuorum"));
+        fields.fail(checkCommitQuorum(call, fields.element("commitQuorum")));
     }
     FRESHET_RETURN_IF_ERROR(fields.status());
     if (specs.empty()) {
@@ -217,7 +275,7 @@ sync::Task<Status> createIndexes(Invocation& call,
 sync::Task<Status> runCreateIndexes(Invocation& call) {
     StatusOr<std::string> collection = call.collectionName();
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
-    StatusOr<std::vector<catalog::IndexRequest>> requests = parseIndexes(call.body());
+    StatusOr<std::vector<catalog::IndexRequest>> requests = parseIndexes(call);
     FRESHET_CO_RETURN_IF_ERROR(requests.status());
     const auto expires = [](const catalog::IndexRequest& request) {
         return request.spec.view().has("expireAfterSeconds");
@@ -367,6 +425,14 @@ CommandTable indexCommands() {
             .access = Access::onCollection(Action::kListIndexes),
             .readOnly = true,
             .inApiVersion1 = true,
+        },
+        {
+            .name = "setIndexCommitQuorum",
+            .aliases = {},
+            .help = "change how many members an index build waits for",
+            .fields = {"indexNames", "commitQuorum"},
+            .handler = runSetCommitQuorum,
+            .access = Access::onCollection(Action::kCreateIndex),
         },
     };
 }

@@ -3,6 +3,7 @@
 
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/reply/envelope.h"
+#include "freshet/platform/clock.h"
 
 #include <algorithm>
 #include <limits>
@@ -107,6 +108,10 @@ struct Plan {
 /// Keeps the cursor until its client asks for more; a new one is registered.
 StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     const int64_t id = cursor.id;
+    if (call.deadlineNanos != 0 && (id == 0 || cursor.nanosLeft != 0)) {
+        const uint64_t now = platform::monotonicNanos();
+        cursor.nanosLeft = call.deadlineNanos > now ? call.deadlineNanos - now : 1;
+    }
     if (id != 0) {
         call.services.cursors.checkIn(std::move(cursor));
         return id;

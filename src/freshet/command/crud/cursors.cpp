@@ -2,7 +2,9 @@
 /// getMore and killCursors.
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
+#include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/platform/clock.h"
 
 namespace freshet::command {
 namespace {
@@ -79,6 +81,13 @@ sync::Task<Status> runGetMore(Invocation& call) {
     if (Status allowed = checkTransaction(call, *cursor); !allowed.isOk()) {
         call.services.cursors.checkIn(std::move(*cursor));
         co_return allowed;
+    }
+    if (cursor->nanosLeft != 0 && call.deadlineNanos == 0) {
+        call.deadlineNanos = platform::monotonicNanos() + cursor->nanosLeft;
+    }
+    if (Status failed = failGetMoreIfTold(call, cursor->ns); !failed.isOk()) {
+        call.services.cursors.forget(id);
+        co_return failed;
     }
     const bool hasScripts = cursor->hasScripts;
     if (cursor->mayTakeLong) {

@@ -170,6 +170,114 @@ TEST_F(DiagTest, DatabasesOfTheSameDocumentsHaveTheSameHash) {
     });
 }
 
+TEST_F(DiagTest, SearchIndexesNeedAServiceThatIsNotThere) {
+    const char* refusal = R"({"ok": 0.0, "code": 31082, "codeName": "SearchNotEnabled",
+        "errmsg": "Using Atlas Search Database Commands and the $listSearchIndexes aggregation stage requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment to enable. For more information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."})";
+    expectReplies({
+        {R"({"createSearchIndexes": "c", "indexes": [{"name": "x", "definition": {}}]})", refusal},
+        {R"({"updateSearchIndex": "c", "name": "x", "definition": {}})", refusal},
+        {R"({"dropSearchIndex": "c", "name": "x"})", refusal},
+        {R"({"listSearchIndexes": "c"})", refusal},
+        {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$listSearchIndexes": {}}]})", refusal},
+        {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$search": {}}]})",
+         R"({"code": 31082, "codeName": "SearchNotEnabled"})"},
+        {R"({"createSearchIndexes": "c"})", R"({"code": 40414})"},
+        {R"({"updateSearchIndex": "c", "name": "x"})", R"({"code": 40414})"},
+        {R"({"listSearchIndexes": "c", "name": 5})", R"({"code": 14})"},
+        {R"({"listSearchIndexes": "", "name": "x"})", R"({"code": 73})"},
+        {R"({"dropSearchIndex": "c", "more": 1})", R"({"code": 40415})"},
+    });
+}
+
+TEST_F(DiagTest, AStandaloneIsInNoReplicaSet) {
+    const char* refusal = R"({"code": 76, "codeName": "NoReplicationEnabled",
+                              "errmsg": "not running with --replSet"})";
+    expectReplies(
+        {
+            {R"({"replSetGetStatus": 1})", refusal},
+            {R"({"replSetGetConfig": 1})", refusal},
+            {R"({"replSetReconfig": {"_id": "rs0"}})", refusal},
+            {R"({"replSetStepDown": 1, "force": true})", refusal},
+            {R"({"replSetFreeze": 0})", refusal},
+            {R"({"replSetMaintenance": false})", refusal},
+            {R"({"replSetInitiate": {}})",
+             R"({"code": 76, "codeName": "NoReplicationEnabled",
+                 "errmsg": "This node was not started with replication enabled."})"},
+            {R"({"getDefaultRWConcern": 1})",
+             R"({"code": 51300,
+                 "errmsg": "'getDefaultRWConcern' is not supported on standalone nodes."})"},
+            {R"({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": 1}})",
+             R"({"code": 51300})"},
+            {R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}],
+                 "commitQuorum": 1})",
+             R"({"code": 2, "errmsg": "Standalones can't specify commitQuorum"})"},
+        },
+        "admin");
+}
+
+TEST_F(DiagTest, EachStartLeavesARecord) {
+    const auto starts = [this] {
+        return run(R"({"count": "startup_log"})", "local").view().find("n").toInt64();
+    };
+    EXPECT_EQ(0, starts());
+    dispatcher_->recordStart();
+    EXPECT_EQ(1, starts());
+    const bson::OwnedDocument found = run(R"({"find": "startup_log"})", "local");
+    const bson::Document start = found.view().findPath("cursor.firstBatch.0").document();
+    const std::string host(start.find("hostname").stringValue());
+    EXPECT_TRUE(start.find("_id").stringValue().starts_with(host + "-"));
+    EXPECT_EQ(bson::Type::kDate, start.find("startTime").type());
+    EXPECT_TRUE(start.find("startTimeLocal").isString());
+    EXPECT_TRUE(start.find("cmdLine").isObject());
+    EXPECT_EQ(bson::Type::kInt64, start.find("pid").type());
+    EXPECT_EQ("8.0.0", start.findPath("buildinfo.version").stringValue());
+    expectReply(R"({"find": "system.version"})",
+                R"({"cursor": {"firstBatch": [
+                    {"_id": "featureCompatibilityVersion", "version": "8.0"}]}})",
+                "admin");
+    expectReply(R"({"listIndexes": "system.sessions"})",
+                R"({"cursor": {"firstBatch": [{"name": "_id_"},
+                    {"name": "lsidTTLIndex", "expireAfterSeconds": 1800}]}})",
+                "config");
+    expectReply(R"({"listDatabases": 1, "nameOnly": true})",
+                R"({"databases": [{"name": "admin"}, {"name": "config"}, {"name": "local"}]})",
+                "admin");
+    close();
+    open();
+    EXPECT_EQ(1, starts());
+    dispatcher_->recordStart();
+    EXPECT_EQ(2, starts());
+    expectReply(R"({"count": "system.version"})", R"({"n": 1})", "admin");
+}
+
+TEST_F(DiagTest, TheNewestThousandStartsAreKept) {
+    std::string documents;
+    for (int i = 0; i < 1'200; ++i) {
+        documents += (i == 0 ? "" : ",") + std::string(R"({"_id": "x-)") + std::to_string(i) +
+                     R"(", "startTime": {"$date": {"$numberLong": ")" +
+                     std::to_string(1'000'000 + i) + R"("}}})";
+    }
+    run(R"({"insert": "startup_log", "documents": [)" + documents + "]}", "local");
+    dispatcher_->recordStart();
+    expectReplies({{R"({"count": "startup_log"})", R"({"n": 1000})"},
+                   {R"({"count": "startup_log", "query": {"_id": "x-1199"}})", R"({"n": 1})"},
+                   {R"({"count": "startup_log", "query": {"_id": "x-0"}})", R"({"n": 0})"}},
+                  "local");
+}
+
+TEST_F(DiagTest, TheCompatibilityVersionIsTheOnlyOne) {
+    expectReplies(
+        {
+            {R"({"setFeatureCompatibilityVersion": "8.0", "confirm": true})", R"({"ok": 1.0})"},
+            {R"({"setFeatureCompatibilityVersion": "8.0"})", R"({"code": 7369100})"},
+            {R"({"setFeatureCompatibilityVersion": "7.0", "confirm": true})",
+             R"({"code": 4926900,
+                 "errmsg": "Invalid feature compatibility version value '7.0'; expected '8.0'"})"},
+            {R"({"setFeatureCompatibilityVersion": 7, "confirm": true})", R"({"code": 14})"},
+        },
+        "admin");
+}
+
 TEST_F(DiagTest, ListsCommandsUnderTheirNames) {
     const bson::OwnedDocument reply = run(R"({"listCommands": 1})");
     const bson::Document hello = reply.view().findPath("commands.hello").document();

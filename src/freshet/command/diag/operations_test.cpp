@@ -193,6 +193,120 @@ TEST_F(OperationsTest, FailCommandKnowsTheApplicationAtItsFirstHello) {
     }
 }
 
+TEST_F(OperationsTest, FailCommandAsksForItsConditions) {
+    const auto configure = [&](const std::string& data) {
+        run(R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": )" + data + "}",
+            "admin");
+    };
+    configure(R"({"failAllCommands": true, "errorCode": 91})");
+    expectReply(R"({"ping": 1})", R"({"code": 91})");
+    expectReply(R"({"count": "c"})", R"({"code": 91})");
+    configure(R"({"failCommands": ["ping"], "errorCode": 91, "threadName": "conn8"})");
+    expectReply(R"({"ping": 1})", R"({"ok": 1.0})");
+    configure(R"({"failCommands": ["ping"], "errorCode": 91, "threadName": "conn7",
+                  "failInternalCommands": true, "failLocalClients": true})");
+    expectReply(R"({"ping": 1})", R"({"code": 91})");
+    configure(R"({"failCommands": ["find"], "errorCode": 91, "namespace": "test.c"})");
+    expectReply(R"({"find": "d"})", R"({"ok": 1.0})");
+    expectReply(R"({"find": "c"})", R"({"code": 91})");
+    for (const char* data : {R"({"failCommands": ["ping"], "blockConnection": true})",
+                             R"({"failCommands": ["ping"], "blockConnection": true,
+                                 "blockTimeMS": -1})"}) {
+        configure(data);
+        expectReply(R"({"ping": 1})", R"({"code": 72})");
+    }
+    configure(R"({"failCommands": ["insert"], "errorCode": 91,
+                  "writeConcernError": {"code": 64, "errmsg": "late"}})");
+    expectReply(R"({"insert": "c", "documents": [{}]})", R"({"code": 91})");
+    expectReply(R"({"count": "c"})", R"({"n": 0})");
+}
+
+TEST_F(OperationsTest, FailCommandCountsOnlyWhatItChanges) {
+    expectReplies(
+        {
+            {R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                 "data": {"failCommands": ["ping"], "errorLabels": ["L"]}})",
+             R"({"ok": 1.0})"},
+            {R"({"ping": 1})", R"({"ok": 1.0})"},
+            {R"({"getParameter": 1, "failpoint.failCommand": 1})",
+             R"({"failpoint.failCommand": {"mode": 3}})"},
+            {R"({"configureFailPoint": "failCommand", "mode": {"activationProbability": 1.0},
+                 "data": {"failCommands": ["ping"], "errorCode": 91}})",
+             R"({"ok": 1.0})"},
+            {R"({"ping": 1})", R"({"code": 91})"},
+            {R"({"configureFailPoint": "failCommand", "mode": {"activationProbability": 0.0},
+                 "data": {"failCommands": ["ping"], "errorCode": 91}})",
+             R"({"ok": 1.0})"},
+            {R"({"ping": 1})", R"({"ok": 1.0})"},
+            {R"({"configureFailPoint": "failCommand", "mode": {"activationProbability": 2}})",
+             R"({"code": 2})"},
+            {R"({"configureFailPoint": "failCommand"})", R"({"code": 20})"},
+            {R"({"configureFailPoint": "failCommand", "mode": "off", "data": 5})",
+             R"({"code": 14})"},
+        },
+        "admin");
+    const auto count = [&] {
+        return run(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                       "data": {"failCommands": ["ping"], "errorCode": 91}})",
+                   "admin")
+            .view()
+            .find("count")
+            .toInt64();
+    };
+    const int64_t before = count();
+    run(R"({"ping": 1})");
+    EXPECT_EQ(before + 1, count());
+}
+
+TEST_F(OperationsTest, AFailPointFailsAGetMoreThatHasItsCursor) {
+    run(R"({"insert": "c", "documents": [{}, {}, {}]})");
+    const auto openCursor = [&] {
+        return run(R"({"find": "c", "batchSize": 1})").view().findPath("cursor.id").toInt64();
+    };
+    const auto getMore = [&](int64_t id) {
+        return R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+               R"("}, "collection": "c"})";
+    };
+    expectReply(R"({"configureFailPoint": "failGetMoreAfterCursorCheckout", "mode": {"times": 1},
+                    "data": {"errorCode": 6, "closeConnection": false}})",
+                R"({"ok": 1.0})",
+                "admin");
+    const int64_t id = openCursor();
+    expectReply(getMore(id + 1), R"({"code": 43})");
+    expectReply(getMore(id),
+                R"({"code": 6, "codeName": "HostUnreachable",
+                    "errmsg": "Hit the 'failGetMoreAfterCursorCheckout' failpoint"})");
+    expectReply(getMore(id), R"({"code": 43})");
+    run(R"({"configureFailPoint": "failGetMoreAfterCursorCheckout", "mode": "alwaysOn"})", "admin");
+    expectReply(getMore(openCursor()), R"({"code": 1})");
+    run(R"({"configureFailPoint": "failGetMoreAfterCursorCheckout", "mode": "off"})", "admin");
+    expectReply(getMore(openCursor()), R"({"ok": 1.0})");
+}
+
+TEST_F(OperationsTest, FailPointsEndOrLiftEachTimeLimit) {
+    run(R"({"insert": "c", "documents": [{}, {}, {}]})");
+    const int64_t id = run(R"({"find": "c", "batchSize": 1, "maxTimeMS": 60000})")
+                           .view()
+                           .findPath("cursor.id")
+                           .toInt64();
+    const std::string getMore =
+        R"({"getMore": {"$numberLong": ")" + std::to_string(id) + R"("}, "collection": "c"})";
+    expectReply(R"({"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "alwaysOn"})",
+                R"({"ok": 1.0})",
+                "admin");
+    expectReply(R"({"find": "c", "filter": {"_id": 1}, "maxTimeMS": 60000})",
+                R"({"code": 50, "codeName": "MaxTimeMSExpired",
+                    "errmsg": "operation exceeded time limit"})");
+    expectReply(R"({"find": "c"})", R"({"ok": 1.0})");
+    expectReply(getMore, R"({"code": 50})");
+    run(R"({"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "off"})", "admin");
+    expectReply(R"({"find": "c", "maxTimeMS": 60000})", R"({"ok": 1.0})");
+    run(R"({"configureFailPoint": "maxTimeNeverTimeOut", "mode": "alwaysOn"})", "admin");
+    expectReply(R"({"sleep": 1, "millis": 30, "maxTimeMS": 1})", R"({"ok": 1.0})", "admin");
+    run(R"({"configureFailPoint": "maxTimeNeverTimeOut", "mode": "off"})", "admin");
+    expectReply(R"({"sleep": 1, "millis": 3000, "maxTimeMS": 1})", R"({"code": 50})", "admin");
+}
+
 TEST_F(OperationsTest, ParametersAreTypedAndBounded) {
     expectReplies(
         {

@@ -4,6 +4,7 @@
 #include "freshet/command/run/parameters.h"
 
 #include "freshet/command/diag/log_levels.h"
+#include "freshet/command/diag/own_documents.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
@@ -13,6 +14,8 @@
 namespace freshet::command {
 namespace {
 
+constexpr uint32_t kBadCompatibilityVersion = 4926900;
+constexpr uint32_t kUnconfirmed = 7369100;
 constexpr std::string_view kFailPointPrefix = "failpoint.";
 
 /// A parameter that is not a number.
@@ -36,8 +39,8 @@ constexpr Shown kShown[] = {
          list.push("SCRAM-SHA-1").push("SCRAM-SHA-256");
      }},
     {"featureCompatibilityVersion",
-     [](const Services&, std::string_view name, bson::Builder* out) {
-         out->object(name).add("version", "8.0");
+     [](const Services& services, std::string_view name, bson::Builder* out) {
+         out->object(name).add("version", compatibilityVersion(services));
      }},
     {"logComponentVerbosity",
      [](const Services&, std::string_view name, bson::Builder* out) { addLogLevels(name, out); },
@@ -183,12 +186,22 @@ sync::Task<Status> runSetParameter(Invocation& call) {
 /// setFeatureCompatibilityVersion: accepts the only version that exists.
 sync::Task<Status> runSetFeatureCompatibility(Invocation& call) {
     Fields fields(call.body(), call.command.name);
-    const std::string_view version = fields.requiredString(call.command.name);
-    fields.boolean("confirm", false);
+    const std::string version(fields.requiredString(call.command.name));
+    const bool isConfirmed =
+        fields.boolean("confirm", false) | fields.boolean("fromConfigServer", false);
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
-    if (version != "8.0") {
-        co_return badValue("Invalid feature compatibility version value, expected '8.0', not '" +
-                           std::string(version) + "'");
+    const std::string ours = compatibilityVersion(call.services);
+    if (version != ours) {
+        co_return invalid(location(kBadCompatibilityVersion),
+                          "Invalid feature compatibility version value '" + version +
+                              "'; expected '" + ours + "'");
+    }
+    if (!isConfirmed) {
+        co_return invalid(
+            location(kUnconfirmed),
+            "Once you have downgraded the FCV, if you choose to downgrade the binary version, it "
+            "will require support assistance. Please re-run this command with 'confirm: true' to "
+            "acknowledge this and continue with the FCV downgrade.");
     }
     co_return Status::ok();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Small facts about the server, and its shutdown: ping, buildInfo, getCmdLineOpts, hostInfo,
 /// whatsmyuri, listCommands, shutdown.
+#include "freshet/command/diag/own_documents.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/platform/clock.h"
@@ -30,22 +31,7 @@ void addVersionArray(std::string_view version, bson::Builder* reply) {
 }
 
 sync::Task<Status> runBuildInfo(Invocation& call) {
-    const ServerFacts& facts = call.services.facts;
-    bson::Builder& reply = call.reply;
-    reply.add("version", facts.version).add("gitVersion", "freshet-" + facts.freshetVersion);
-    reply.add("freshetVersion", facts.freshetVersion);
-    reply.array("modules");
-    addVersionArray(facts.version, &reply);
-    reply.add("allocator", platform::allocatorName());
-    reply.add("javascriptEngine", facts.javaScriptEnabled ? "mozjs" : "none");
-    reply.add("bits", int32_t{64});
-#ifdef FRESHET_DEBUG
-    reply.add("debug", true);
-#else
-    reply.add("debug", false);
-#endif
-    reply.add("maxBsonObjectSize", static_cast<int32_t>(bson::kDocumentBytesMax));
-    reply.array("storageEngines").push("freshet");
+    addBuildInfo(call.services.facts, &call.reply);
     co_return Status::ok();
 }
 
@@ -134,6 +120,23 @@ sync::Task<Status> runShutdown(Invocation& call) {
 }
 
 }  // namespace
+
+void addBuildInfo(const ServerFacts& facts, bson::Builder* out) {
+    out->add("version", facts.version).add("gitVersion", "freshet-" + facts.freshetVersion);
+    out->add("freshetVersion", facts.freshetVersion);
+    out->array("modules");
+    addVersionArray(facts.version, out);
+    out->add("allocator", platform::allocatorName());
+    out->add("javascriptEngine", facts.javaScriptEnabled ? "mozjs" : "none");
+    out->add("bits", int32_t{64});
+#ifdef FRESHET_DEBUG
+    out->add("debug", true);
+#else
+    out->add("debug", false);
+#endif
+    out->add("maxBsonObjectSize", static_cast<int32_t>(bson::kDocumentBytesMax));
+    out->array("storageEngines").push("freshet");
+}
 
 CommandTable serverCommands() {
     return {

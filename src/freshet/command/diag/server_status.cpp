@@ -341,7 +341,8 @@ void addReplication(const Invocation& call, bson::Builder* reply) {
     if (isReplicaSet(call.services) && isWanted(call.body(), "repl")) {
         auto section = reply->object("repl");
         // The older name is what mongostat looks for.
-        section.add("isWritablePrimary", true).add("ismaster", true);
+        const bool isPrimary = call.services.member.isPrimary();
+        section.add("isWritablePrimary", isPrimary).add("ismaster", isPrimary);
         addMember(call, &section);
         section.add("rbid", int32_t{1});
     }

@@ -33,8 +33,10 @@ void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply) 
 void addErrorTopology(const Services& services, int32_t code, bson::Builder* reply) {
     // A shutdown changes the topology when it begins. Before that only fail points give its errors,
     // and with a version that drivers know they would take the error for old and ignore it.
+    // [shutdown.topologyOfError] ORDER relaxed: only the flag itself counts.
+    const bool isShuttingDown = services.isShuttingDown.load(sync::kRelaxed);
     if (isReplicaSet(services) &&
-        (isNotPrimaryError(code) || (isShutdownError(code) && topologyCounter(services) != 0))) {
+        (isNotPrimaryError(code) || (isShutdownError(code) && isShuttingDown))) {
         addTopologyVersion(services, reply);
     }
 }

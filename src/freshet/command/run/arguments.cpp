@@ -2,6 +2,7 @@
 #include "freshet/command/run/arguments.h"
 
 #include "freshet/catalog/catalog.h"
+#include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/fields.h"
 #include "freshet/command/run/sessions.h"
 #include "freshet/command/txn/statement.h"
@@ -105,6 +106,7 @@ Status parseWriteConcernNodes(const bson::Element& w,
                               bool isReplicaSet,
                               GenericArguments* out) {
     if (w.isString()) {
+        out->waitsForDisk = true;
         return w.stringValue() == "majority" ? Status::ok()
                                              : noSuchMode(w.stringValue(), isReplicaSet, out);
     }
@@ -132,7 +134,7 @@ Status parseWriteConcernNodes(const bson::Element& w,
     return Status::ok();
 }
 
-/// Without `w` the default applies, which is majority.
+/// Without `w` the default applies, which is majority unless a client has set another one.
 Status parseWriteConcern(bson::Document concern,
                          const Command& command,
                          bool isReplicaSet,
@@ -156,8 +158,11 @@ Status parseWriteConcern(bson::Document concern,
     if (!timeout.isMissing() && !timeout.isNumber()) {
         return invalid(Reason::kFailedToParse, "wtimeout must be a number");
     }
-    return w.isMissing() ? Status::ok()
-                         : parseWriteConcernNodes(w, isSynced || isJournaled, isReplicaSet, out);
+    if (w.isMissing()) {
+        out->waitsForDisk |= isSynced || isJournaled;
+        return Status::ok();
+    }
+    return parseWriteConcernNodes(w, isSynced || isJournaled, isReplicaSet, out);
 }
 
 Status notServed(const char* what) {
@@ -216,7 +221,11 @@ Status parseReadConcern(bson::Document concern,
     std::string_view level = fields.string("level");
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_RETURN_IF_ERROR(checkTimes(&fields, isReplicaSet));
-    if (level.empty() || level == "local" || (level == "available" && !out->isInTransaction)) {
+    if (level.empty()) {
+        return Status::ok();
+    }
+    out->needsDurableRead = false;
+    if (level == "local" || (level == "available" && !out->isInTransaction)) {
         return Status::ok();
     }
     if (!isReadConcernLevel(level)) {
@@ -344,7 +353,7 @@ Status parseTimeLimit(const bson::Element& limit, GenericArguments* out) {
         return badValue(std::to_string(ms) + " value for maxTimeMS is out of range [0, " +
                         std::to_string(kMaxTimeMsLimit) + "]");
     }
-    if (ms > 0) {
+    if (ms > 0 && !hasNoTimeLimits()) {
         out->deadlineNanos = platform::monotonicNanos() + static_cast<uint64_t>(ms) * 1'000'000;
     }
     return Status::ok();
@@ -382,9 +391,12 @@ Status checkKnownFields(const Command& command, const BodyIndex& body) {
 StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
                                           const BodyIndex& body,
-                                          bool isReplicaSet) {
+                                          bool isReplicaSet,
+                                          const ConcernDefaults& defaults) {
     StatusOr<GenericArguments> parsed = GenericArguments();  // constructed in place: it is large
     GenericArguments& out = *parsed;
+    out.waitsForDisk = defaults.waitsForDisk();
+    out.needsDurableRead = command.takesReadConcern && defaults.readsDurably();
     Fields fields(body, command.name);
     if (request.op == wire::OpCode::kQuery) {
         out.db = std::string(request.ns.substr(0, request.ns.find('.')));

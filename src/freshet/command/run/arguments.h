@@ -3,6 +3,7 @@
 /// maxTimeMS ...), checked and reduced to what the server acts on. Pure; any thread.
 #pragma once
 
+#include "freshet/command/diag/concern_defaults.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/run/fields.h"
 #include "freshet/wire/message.h"
@@ -39,10 +40,12 @@ std::vector<std::string_view> genericArgumentNames();
 Status checkKnownFields(const Command& command, const BodyIndex& body);
 
 /// Checks the generic arguments, and that the body has no unknown field. Some arguments mean
-/// something else to a member of a replica set than to a standalone.
+/// something else to a member of a replica set than to a standalone. `defaults`: for commands
+/// without concerns of their own.
 StatusOr<GenericArguments> parseArguments(const Command& command,
                                           const wire::Request& request,
                                           const BodyIndex& body,
-                                          bool isReplicaSet);
+                                          bool isReplicaSet,
+                                          const ConcernDefaults& defaults);
 
 }  // namespace freshet::command

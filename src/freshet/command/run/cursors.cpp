@@ -169,6 +169,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.hasScripts = entry.cursor.hasScripts;
     out.mayTakeLong = entry.cursor.mayTakeLong;
+    out.nanosLeft = entry.cursor.nanosLeft;
     out.transaction = entry.cursor.transaction;
     out.cursor = std::move(entry.cursor.cursor);
     return out;

@@ -11,6 +11,9 @@ namespace freshet::command {
 namespace {
 
 telemetry::FailPoint failCommand("failCommand");
+telemetry::FailPoint failGetMore("failGetMoreAfterCursorCheckout");
+telemetry::FailPoint alwaysTimeOut("maxTimeAlwaysTimeOut");
+telemetry::FailPoint neverTimeOut("maxTimeNeverTimeOut");
 
 constexpr uint64_t kBlockMsMax = 3'600'000;
 
@@ -45,19 +48,56 @@ std::string appNameOf(const Invocation& call) {
     return name;
 }
 
-bool isMeant(const Invocation& call, const std::string& bytes) {
-    const bson::Document data(bytes.data());
-    // By the name that was sent: to the tests, aliases are separate commands.
-    if (!names(data, call.body().begin()->name())) {
-        return false;
-    }
+/// Whether the conditions of `data` besides the command's name hold. failInternalCommands and
+/// failLocalClients concern clients that this server does not have: other members, and itself.
+bool isMeant(const Invocation& call, bson::Document data, std::string_view ns) {
     const bson::Element appName = data.find("appName");
     if (appName.isString() && appNameOf(call) != appName.stringValue()) {
         return false;
     }
-    const bson::Element ns = data.find("namespace");
-    return !ns.isString() ||
-           namespaceOf(call.command, call.body(), call.generic.db) == ns.stringValue();
+    const bson::Element thread = data.find("threadName");
+    if (thread.isString() &&
+        thread.stringValue() != "conn" + std::to_string(call.client.connectionId)) {
+        return false;
+    }
+    const bson::Element wanted = data.find("namespace");
+    return !wanted.isString() || wanted.stringValue() == ns;
+}
+
+/// Data without an effect does not fire, so it does not count as a time.
+bool hasEffect(bson::Document data) {
+    return data.find("closeConnection").isTruthy() || data.find("blockConnection").isTruthy() ||
+           data.find("errorCode").isNumber() || data.find("writeConcernError").isObject() ||
+           data.find("holdThreadMS").isNumber();
+}
+
+bool isMeant(const Invocation& call, const std::string& bytes) {
+    const bson::Document data(bytes.data());
+    // By the name that was sent: to the tests, aliases are separate commands.
+    return (data.has("failAllCommands") || names(data, call.body().begin()->name())) &&
+           hasEffect(data) &&
+           isMeant(call, data, namespaceOf(call.command, call.body(), call.generic.db));
+}
+
+StatusOr<uint64_t> blockTime(const bson::Element& ms) {
+    if (!ms.isNumber()) {
+        return invalid(Reason::kInvalidOptions,
+                       "must specify 'blockTimeMS' when 'blockConnection' is true");
+    }
+    if (ms.toInt64() < 0) {
+        return invalid(Reason::kInvalidOptions, "'blockTimeMS' must be non-negative");
+    }
+    return std::min<uint64_t>(static_cast<uint64_t>(ms.toInt64()), kBlockMsMax);
+}
+
+Status timedOut() {
+    return Status(Code::kTimeout, Reason::kMaxTimeMsExpired, "operation exceeded time limit");
+}
+
+/// Whether the command has a time limit and maxTimeAlwaysTimeOut says that it is over.
+bool isMeantToTimeOut(const Invocation& call) {
+    return call.deadlineNanos != 0 && alwaysTimeOut.isOn() &&
+           alwaysTimeOut.fire([](const std::string&) { return true; }) != nullptr;
 }
 
 }  // namespace
@@ -67,7 +107,8 @@ bool FailCommand::closesConnection() const {
 }
 
 bool FailCommand::blamesWriteConcern() const {
-    return data != nullptr && view().find("writeConcernError").isObject();
+    return data != nullptr && view().find("writeConcernError").isObject() &&
+           !view().find("errorCode").isNumber();
 }
 
 void FailCommand::blameWriteConcern(Invocation& call, bson::Builder* reply) const {
@@ -84,23 +125,56 @@ void FailCommand::blameWriteConcern(Invocation& call, bson::Builder* reply) cons
     }
 }
 
-bool isFailCommandOn() {
-    return failCommand.isOn();
+bool mayFail() {
+    return failCommand.isOn() || alwaysTimeOut.isOn();
+}
+
+bool hasNoTimeLimits() {
+    return neverTimeOut.isOn();
 }
 
 FailCommand findFailCommand(const Invocation& call) {
     if (call.command.name == "configureFailPoint") {
         return {};  // otherwise it could not be turned off
     }
-    return {failCommand.fire([&](const std::string& data) { return isMeant(call, data); })};
+    FailCommand fail{
+        failCommand.fire([&](const std::string& data) { return isMeant(call, data); })};
+    fail.timesOut = isMeantToTimeOut(call);
+    return fail;
+}
+
+Status failGetMoreIfTold(const Invocation& call, std::string_view ns) {
+    if (isMeantToTimeOut(call)) {
+        return timedOut();
+    }
+    if (!failGetMore.isOn()) {
+        return Status::ok();
+    }
+    const auto data = failGetMore.fire(
+        [&](const std::string& bytes) { return isMeant(call, bson::Document(bytes.data()), ns); });
+    if (data == nullptr) {
+        return Status::ok();
+    }
+    const bson::Element code = bson::Document(data->data()).find("errorCode");
+    return Status(
+        Code::kInvalid,
+        code.isNumber() ? location(static_cast<uint32_t>(code.toInt64())) : Reason::kInternalError,
+        "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
 }
 
 sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail) {
+    if (fail.data == nullptr) {
+        co_return fail.timesOut ? timedOut() : Status::ok();
+    }
     const bson::Document data = fail.view();
     if (data.find("blockConnection").isTruthy()) {
-        const int64_t ms = std::max<int64_t>(0, data.find("blockTimeMS").toInt64());
-        Status status = co_await sleepOrStop(call, std::min<uint64_t>(ms, kBlockMsMax));
+        StatusOr<uint64_t> ms = blockTime(data.find("blockTimeMS"));
+        FRESHET_CO_RETURN_IF_ERROR(ms.status());
+        Status status = co_await sleepOrStop(call, *ms);
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    }
+    if (fail.timesOut) {
+        co_return timedOut();
     }
     if (const int64_t ms = data.find("holdThreadMS").toInt64(); ms > 0) {
         platform::sleepMillis(std::min<uint64_t>(static_cast<uint64_t>(ms), kBlockMsMax));
@@ -110,7 +184,7 @@ sync::Task<Status> applyFailCommand(Invocation& call, const FailCommand& fail) {
         co_return Status::ok();
     }
     const bson::Element code = data.find("errorCode");
-    if (!code.isNumber() || data.find("writeConcernError").isObject()) {
+    if (!code.isNumber()) {
         co_return Status::ok();
     }
     bson::Builder info;

@@ -26,7 +26,7 @@ Status Invocation::whyInterrupted() const {
     if (const Reason why = connection.interrupted(); why != Reason::kNone) {
         return Status(Code::kCancelled, why, "operation was interrupted");
     }
-    if (generic.deadlineNanos != 0 && platform::monotonicNanos() >= generic.deadlineNanos) {
+    if (deadlineNanos != 0 && platform::monotonicNanos() >= deadlineNanos) {
         return Status(Code::kTimeout, Reason::kMaxTimeMsExpired, "operation exceeded time limit");
     }
     return Status::ok();

@@ -60,7 +60,7 @@ query::JavaScriptRules ScriptThreads::rulesOf(const Invocation& call) const {
         rules.heapBytesMax = std::min(rules.heapBytesMax, std::max(kHeapBytesMin, fairPart));
     }
     rules.callMillisMax = static_cast<uint32_t>(ParameterValues::get(parameters_.scriptCallMillis));
-    rules.deadlineNanos = call.generic.deadlineNanos;
+    rules.deadlineNanos = call.deadlineNanos;
     return rules;
 }
 

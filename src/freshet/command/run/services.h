@@ -3,6 +3,8 @@
 #pragma once
 
 #include "freshet/command/access/users.h"
+#include "freshet/command/diag/concern_defaults.h"
+#include "freshet/command/diag/member_state.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
 #include "freshet/command/retry/session_turns.h"
@@ -66,6 +68,8 @@ struct Services {
     SessionTurns sessionTurns;
     Operations operations;
     WriteBlock writeBlock;
+    MemberState member;
+    ConcernDefaults concerns;
     Profiler profiler{facts.profileLevel};
     OpCounters counters;
     Statistics statistics{registry.commands().size()};

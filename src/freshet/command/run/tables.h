@@ -44,6 +44,8 @@ CommandTable operationCommands();
 CommandTable profileCommands();
 CommandTable hashCommands();
 CommandTable languageCommands();
+CommandTable searchIndexCommands();
+CommandTable defaultConcernCommands();
 
 /// What an index specification may have.
 std::vector<std::string_view> indexOptionNames();

@@ -67,8 +67,8 @@ sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token) {
         either.complete();
     }
     sync::Alarms::Id alarm{0, 0};
-    if (call.generic.deadlineNanos != 0) {
-        alarm = call.services.alarms.set(call.generic.deadlineNanos, either);
+    if (call.deadlineNanos != 0) {
+        alarm = call.services.alarms.set(call.deadlineNanos, either);
     }
     call.connection.setWake(either);
     co_await sync::wait(either);

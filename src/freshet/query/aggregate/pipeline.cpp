@@ -48,19 +48,19 @@ constexpr std::string_view kSources[] = {"$documents",
                                          "$listSessions",
                                          "$geoNear",
                                          "$changeStream",
-                                         "$planCacheStats"};
+                                         "$planCacheStats",
+                                         "$listSearchIndexes",
+                                         "$search",
+                                         "$searchMeta",
+                                         "$vectorSearch"};
 constexpr std::string_view kSinks[] = {"$out", "$merge"};
-/// MongoDB's that do not exist here: the reader of the error need not look for a typing error. But
-/// for $listSearchIndexes, of which programs expect the text of an unknown stage.
+/// MongoDB's that do not exist here: the reader of the error need not look for a typing error.
 constexpr std::string_view kNotYet[] = {"$changeStreamSplitLargeEvent",
                                         "$densify",
                                         "$fill",
                                         "$listSampledQueries",
-                                        "$search",
-                                        "$searchMeta",
                                         "$setWindowFields",
-                                        "$shardedDataDistribution",
-                                        "$vectorSearch"};
+                                        "$shardedDataDistribution"};
 
 bool isSource(std::string_view name) {
     return std::find(std::begin(kSources), std::end(kSources), name) != std::end(kSources);

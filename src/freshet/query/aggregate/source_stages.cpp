@@ -22,7 +22,24 @@ bool isCallersStage(std::string_view name) {
            std::end(kCallersStages);
 }
 
+constexpr uint32_t kSearchNotEnabled = 31082;
+constexpr std::string_view kHowToEnable =
+    " requires additional configuration. Please connect to Atlas or an AtlasCLI local deployment "
+    "to enable. For more information on how to connect, see "
+    "https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs.";
+
+bool isSearch(std::string_view name) {
+    return name == "$search" || name == "$searchMeta" || name == "$vectorSearch";
+}
+
 }  // namespace
+
+Status searchIndexesNotEnabled() {
+    return invalid(location(kSearchNotEnabled),
+                   "Using Atlas Search Database Commands and the $listSearchIndexes aggregation "
+                   "stage" +
+                       std::string(kHowToEnable));
+}
 
 Element callersStage(Document pipeline) {
     const Element first = pipeline.isEmpty() ? Element() : *pipeline.begin();
@@ -48,6 +65,14 @@ StageOr makeSource(const PipelineMaker& maker, const Element& spec) {
     }
     if (name == "$listSessions" || name == "$planCacheStats") {
         return makeListStage({});
+    }
+    if (name == "$listSearchIndexes") {
+        return searchIndexesNotEnabled();
+    }
+    if (isSearch(name)) {
+        return invalid(
+            location(kSearchNotEnabled),
+            "Using $search and $vectorSearch aggregation stages" + std::string(kHowToEnable));
     }
     if (name == "$changeStream") {
         return invalid(location(40573), "Change streams are not supported yet by Freshet");

@@ -230,7 +230,8 @@ library.put(globalThis, {
         initiate: (config = {}) => admin({replSetInitiate: config}),
         conf: () => admin({replSetGetConfig: 1}).config,
         config: () => admin({replSetGetConfig: 1}).config,
-        reconfig: (config, options = {}) => admin({replSetReconfig: config, ...options}),
+        reconfig: (config, options = {}) => admin(
+            {replSetReconfig: {...config, version: admin({replSetGetConfig: 1}).config.version + 1}, ...options}),
         hello: () => db.hello(),
         isMaster: () => db.isMaster(),
         stepDown: (seconds = 60, catchUp = 10) => admin({replSetStepDown: seconds, secondaryCatchUpPeriodSecs: catchUp}),
