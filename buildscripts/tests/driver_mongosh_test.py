@@ -33,15 +33,16 @@ class MongoshTest(unittest.TestCase):
         cls.server = harness.Server().start()
         cls.addClassCleanup(cls.server.__exit__)
 
-    def run_mongosh(self, script, code=0):
-        env = dict(os.environ, HOME=self.server.directory)
-        done = subprocess.run([MONGOSH, '--quiet', '--norc', self.server.uri + 'shelltest', '--eval', script],
+    def run_mongosh(self, script, code=0, server=None):
+        server = server or self.server
+        env = dict(os.environ, HOME=server.directory)
+        done = subprocess.run([MONGOSH, '--quiet', '--norc', server.uri + 'shelltest', '--eval', script],
                               capture_output=True, text=True, env=env, timeout=120)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
-    def answer(self, script):
-        return json.loads(self.run_mongosh('print(EJSON.stringify((() => { %s })()))' % script).strip().splitlines()[-1])
+    def answer(self, script, server=None):
+        return json.loads(self.run_mongosh('print(EJSON.stringify((() => { %s })()))' % script, server=server).strip().splitlines()[-1])
 
     def test_insert_find_update_aggregate_delete(self):
         self.assertEqual(self.answer('''
@@ -74,6 +75,24 @@ class MongoshTest(unittest.TestCase):
                          [11000, 'E11000 duplicate key error collection: shelltest.u index: _id_ dup key: { _id: 1 }'])
         self.assertEqual(self.answer('try { db.runCommand({nosuch: 1}); } catch (e) { return [e.code, e.codeName]; }'),
                          [59, 'CommandNotFound'])
+
+    def test_the_methods_of_a_replica_set(self):
+        with harness.Server(arguments=['--replSet', 'rs0']) as server:
+            self.assertEqual(self.answer('''
+                const refusal = (call) => { try { call(); return "no error"; } catch (error) { return error.codeName; } };
+                const first = rs.initiate({_id: "rs0", members: [{_id: 0, host: "127.0.0.1"}]}).ok;
+                const conf = rs.conf();
+                conf.settings.electionTimeoutMillis = 5000;
+                const again = rs.reconfig(conf).ok;
+                return {first, again, second: refusal(() => rs.initiate()), version: rs.conf().version,
+                        timeout: rs.conf().settings.electionTimeoutMillis, state: rs.status().members[0].stateStr,
+                        primary: rs.hello().isWritablePrimary, freeze: refusal(() => rs.freeze(5)),
+                        stepDown: refusal(() => rs.stepDown()), add: refusal(() => rs.add("elsewhere:1")),
+                        databases: db.adminCommand({listDatabases: 1, nameOnly: true}).databases.map(({name}) => name)};''', server),
+                             {'first': 1, 'again': 1, 'second': 'AlreadyInitialized', 'version': 2, 'timeout': 5000, 'state': 'PRIMARY',
+                              'primary': True, 'freeze': 'NotSecondary', 'stepDown': 'ExceededTimeLimit',
+                              'add': 'InvalidReplicaSetConfig', 'databases': ['admin', 'config', 'local']})
+        self.assertEqual(self.answer('try { rs.status(); } catch (e) { return [e.code, e.message]; }'), [76, 'not running with --replSet'])
 
 
 if __name__ == '__main__':

@@ -79,6 +79,79 @@ class ReplicaSetTest(unittest.TestCase):
         with self.assertRaises(pymongo.errors.AutoReconnect):
             c.insert_one({})
 
+    def test_a_monitor_learns_at_once_that_the_member_stepped_down(self):
+        client = self.client(heartbeatFrequencyMS=600_000)  # its monitor waits for the stream
+        c = client.test.c
+        c.insert_many([{'_id': i} for i in range(10)])
+        cursor = c.find({}, batch_size=2)
+        next(cursor)
+        client.admin.command('replSetStepDown', 600, force=True)
+        self.assertEqual(len(list(cursor)), 9)
+        self.wait_until(lambda: client.primary is None)
+        self.assertEqual(client.secondaries, {('127.0.0.1', self.server.port)})
+        secondary = client.get_database('test', read_preference=pymongo.ReadPreference.SECONDARY)
+        self.assertEqual(secondary.c.find_one({'_id': 3}), {'_id': 3})
+        with pymongo.MongoClient('127.0.0.1', self.server.port, directConnection=True) as direct:
+            with self.assertRaises(pymongo.errors.NotPrimaryError):
+                direct.test.c.insert_one({})
+            direct.admin.command('replSetFreeze', 0)
+        c.insert_one({'_id': 'again'})
+        self.assertEqual(client.primary[1], self.server.port)
+
+    def wait_until(self, is_so):
+        end = time.monotonic() + SECONDS
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_the_set_is_initiated_once(self):
+        admin = self.client().admin
+        self.assertEqual(admin.command('replSetInitiate', {})['ok'], 1)
+        with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+            admin.command('replSetInitiate', {'_id': 'rs0', 'members': [{'_id': 0, 'host': 'elsewhere:1'}]})
+        self.assertEqual((caught.exception.code, caught.exception.details['errmsg']), (23, 'already initialized'))
+
+    def test_default_concerns_outlive_the_server(self):
+        self.client().admin.command('setDefaultRWConcern', 1, defaultReadConcern={'level': 'majority'}, defaultWriteConcern={'w': 1})
+        self.server.kill()
+        self.server.start()
+        admin = self.client().admin
+        found = admin.command('getDefaultRWConcern')
+        self.assertEqual((found['defaultReadConcern'], found['defaultWriteConcern']), ({'level': 'majority'}, {'w': 1, 'wtimeout': 0}))
+
+    def test_each_start_is_recorded(self):
+        client = self.client()
+        (start,) = client.local.startup_log.find()
+        self.assertEqual(start['cmdLine']['replication']['replSetName'], 'rs0')
+        self.assertEqual(start['buildinfo']['version'], client.server_info()['version'])
+        version = client.admin.command('getParameter', 1, featureCompatibilityVersion=1)['featureCompatibilityVersion']
+        self.assertEqual(client.admin['system.version'].find_one({'_id': 'featureCompatibilityVersion'}),
+                         dict(version, _id='featureCompatibilityVersion'))
+        self.assertEqual(client.list_database_names(), ['admin', 'config', 'local'])
+        self.server.stop()
+        self.server.start()
+        self.assertEqual(self.client().local.startup_log.count_documents({}), 2)
+
+    def test_search_indexes_need_a_service_that_is_not_there(self):
+        c = self.client().test.c
+        for call in (lambda: c.create_search_index({'definition': {'mappings': {'dynamic': True}}}), lambda: c.drop_search_index('x'),
+                     lambda: c.update_search_index('x', {}), lambda: list(c.list_search_indexes()),
+                     lambda: list(c.aggregate([{'$search': {'text': {'query': 'x', 'path': 's'}}}]))):
+            with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+                call()
+            self.assertEqual((caught.exception.code, caught.exception.details['codeName']), (31082, 'SearchNotEnabled'))
+
+    def test_fail_points_end_the_time_of_a_cursor(self):
+        c = self.client().test.c
+        c.insert_many([{} for _ in range(10)])
+        cursor = c.find(max_time_ms=60_000, batch_size=2)
+        next(cursor)
+        c.database.client.admin.command('configureFailPoint', 'maxTimeAlwaysTimeOut', mode='alwaysOn')
+        with self.assertRaises(pymongo.errors.ExecutionTimeout):
+            list(cursor)
+        c.database.client.admin.command('configureFailPoint', 'maxTimeAlwaysTimeOut', mode='off')
+        self.assertEqual(len(list(c.find(max_time_ms=60_000))), 10)
+
     def test_a_causal_session_reads_what_it_wrote(self):
         client = self.client()
         with client.start_session(causal_consistency=True) as session:
