@@ -318,20 +318,6 @@ TEST(Pipeline, Refuses) {
     };
     const ErrorCase cases[] = {
         {R"([{"$foo":1}])", Reason::kUnknownStage, "Unrecognized pipeline stage name: '$foo'"},
-        {R"([{"$listSearchIndexes":{}}])",
-         location(31082),
-         "Using Atlas Search Database Commands and the $listSearchIndexes aggregation stage "
-         "requires additional configuration."},
-        {R"([{"$search":{"text":{"query":"x","path":"s"}}}])",
-         location(31082),
-         "Using $search and $vectorSearch aggregation stages requires additional configuration."},
-        {R"([{"$searchMeta":{}}])", location(31082), "Using $search and $vectorSearch"},
-        {R"([{"$vectorSearch":{}},{"$limit":1}])",
-         location(31082),
-         "Using $search and $vectorSearch"},
-        {R"([{"$match":{}},{"$search":{}}])",
-         location(40602),
-         "$search is only valid as the first stage in a pipeline."},
         {R"([{"$densify":{}}])",
          Reason::kUnknownStage,
          "The $densify stage is not supported yet by Freshet"},
