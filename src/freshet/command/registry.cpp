@@ -17,16 +17,16 @@ struct Registry::Impl {
 
 Registry::Registry() : impl_(std::make_unique<Impl>()) {
     constexpr CommandTable (*kTables[])() = {
-        insertCommands,        updateCommands,       deleteCommands,    findCommands,
-        findAndModifyCommands, explainCommands,      aggregateCommands, cursorCommands,
-        collectionCommands,    indexCommands,        listCommands,      helloCommands,
-        loginCommands,         userCommands,         userInfoCommands,  parameterCommands,
-        sessionCommands,       statusCommands,       serverCommands,    validateCommands,
-        testCommands,          renameCommands,       modifyCommands,    sizeCommands,
-        replicaSetCommands,    serverStatusCommands, upkeepCommands,    operationCommands,
-        mergeUsersCommands,    profileCommands,      hashCommands,      mapReduceCommands,
-        languageCommands,      transactionCommands,  bulkWriteCommands,
-        searchIndexCommands,   defaultConcernCommands,
+        insertCommands,         updateCommands,       deleteCommands,    findCommands,
+        findAndModifyCommands,  explainCommands,      aggregateCommands, cursorCommands,
+        collectionCommands,     indexCommands,        listCommands,      helloCommands,
+        loginCommands,          userCommands,         userInfoCommands,  parameterCommands,
+        sessionCommands,        statusCommands,       serverCommands,    validateCommands,
+        testCommands,           renameCommands,       modifyCommands,    sizeCommands,
+        replicaSetCommands,     serverStatusCommands, upkeepCommands,    operationCommands,
+        mergeUsersCommands,     profileCommands,      hashCommands,      mapReduceCommands,
+        languageCommands,       transactionCommands,  bulkWriteCommands, searchIndexCommands,
+        defaultConcernCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

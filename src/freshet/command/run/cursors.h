@@ -45,7 +45,7 @@ struct ClientCursor {
     bool hasScripts = false;   // runs JavaScript: see ScriptThreads
     bool mayTakeLong = false;  // for a single document: see BackgroundThreads
     std::shared_ptr<query::Transaction> transaction;  // that it reads in; null: its own
-    sync::MemoryHold held;  // what it held while idle, kept during a getMore
+    sync::MemoryHold held;   // what it held while idle, kept during a getMore
     uint64_t nanosLeft = 0;  // of its command's time limit, for the getMores; 0: it had none
     std::unique_ptr<query::QueryCursor> cursor;
 };

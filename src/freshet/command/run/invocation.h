@@ -47,10 +47,10 @@ struct Invocation {
     Transactions::Ref transaction{};
     OperationStats stats{};
     query::OperationLimits* limits = nullptr;  // null: for commands that end within microseconds
-    sync::BackgroundThreads::Stay* stay = nullptr;  // null: it cannot leave its executor
-    uint64_t startNanos = 0;                        // on platform::monotonicNanos()
+    sync::BackgroundThreads::Stay* stay = nullptr;   // null: it cannot leave its executor
+    uint64_t startNanos = 0;                         // on platform::monotonicNanos()
     uint64_t deadlineNanos = generic.deadlineNanos;  // a getMore may take it from its cursor
-    bool hasOpenCursor = false;                     // the reply names a cursor that has more
+    bool hasOpenCursor = false;                      // the reply names a cursor that has more
     bool hasTriedToWrite = false;    // so a failed command reports an unmet write concern too
     bool hasErrorLabels = false;     // errorInfo has the error's labels, or it is to have none
     bool isExhaust = false;          // this reply announces another one without a request
