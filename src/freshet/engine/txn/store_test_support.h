@@ -102,7 +102,7 @@ public:
             gate->wait();
         });
         Txn txn(store);
-        EXPECT_TRUE(txn.put(tree, "first", "flush").isOk());
+        EXPECT_TRUE(waiting(txn, [&] { return txn.put(tree, "first", "flush"); }).isOk());
         EXPECT_TRUE(commitAndWait(txn).isOk());
         EXPECT_TRUE(txn.waitFor(Durability::kDurable).isWouldBlock());
         sync::blockOn(entered_);
