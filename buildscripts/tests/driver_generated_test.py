@@ -23,7 +23,8 @@ SECONDS = float(os.environ.get('FRESHET_GENERATED_SECONDS') or 15)
 MUST_BE_ACCEPTED = ('stages', 'expressions', 'accumulators', 'updates', 'filters', 'documentFilters', 'projections', 'schema')
 # Not served, not here, or scripts, whose depth is another engine's.
 NOT_ACCEPTED = {'$geoNear', '$changeStream', '$currentOp', '$listLocalSessions', '$text', '$meta', '$where', '$function', '$accumulator',
-                '$_internalJsEmit', '$_internalJsReduce', '$toObjectId', '$toUUID', '$tsIncrement', '$tsSecond'}
+                '$_internalJsEmit', '$_internalJsReduce', '$toObjectId', '$toUUID', '$tsIncrement', '$tsSecond',
+                '$listSearchIndexes', '$search', '$searchMeta', '$vectorSearch'}
 
 
 class GeneratedTest(unittest.TestCase):

@@ -4,6 +4,7 @@
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/platform/thread.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace freshet::command {
@@ -232,6 +233,13 @@ TEST_F(ScriptLineTest, OneClientsScriptsDoNotKeepAnotherOneWaiting) {
     waitFor(kThreads + kMore + 1);
     kill(first[0]);
     while (!isAnswered.load(sync::kRelaxed)) {  // as above
+        platform::yieldThread();
+    }
+    const auto isRunning = [this](int64_t id) {
+        const std::vector<int64_t> all = running();
+        return std::find(all.begin(), all.end(), id) != all.end();
+    };
+    while (isRunning(first[0])) {  // its script has ended, its reply may be on its way
         platform::yieldThread();
     }
     EXPECT_EQ(kThreads + kMore - 1, running().size())
