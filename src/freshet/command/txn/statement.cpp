@@ -74,19 +74,6 @@ Status checkGoesOn(const Invocation& call) {
     return checkState(number, known);
 }
 
-}  // namespace
-
-sync::Task<Status> unlessCommittedBefore(Invocation& call, Status unknown) {
-    if (unknown.reason() != Reason::kNoSuchTransaction) {
-        co_return unknown;
-    }
-    StatusOr<bool> isCommitted = co_await readWasCommitted(call);
-    FRESHET_CO_RETURN_IF_ERROR(isCommitted.status());
-    co_return *isCommitted ? committedBefore(*call.generic.txnNumber) : std::move(unknown);
-}
-
-namespace {
-
 /// The statement's use of the transaction.
 class Use {
 public:
@@ -130,6 +117,15 @@ Status shownError(Status status) {
 }
 
 }  // namespace
+
+sync::Task<Status> unlessCommittedBefore(Invocation& call, Status unknown) {
+    if (unknown.reason() != Reason::kNoSuchTransaction) {
+        co_return unknown;
+    }
+    StatusOr<bool> isCommitted = co_await readWasCommitted(call);
+    FRESHET_CO_RETURN_IF_ERROR(isCommitted.status());
+    co_return *isCommitted ? committedBefore(*call.generic.txnNumber) : std::move(unknown);
+}
 
 Status writeConflict() {
     return Status(Code::kConflict, Reason::kWriteConflict, kConflictText);
