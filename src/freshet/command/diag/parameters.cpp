@@ -187,8 +187,8 @@ sync::Task<Status> runSetParameter(Invocation& call) {
 sync::Task<Status> runSetFeatureCompatibility(Invocation& call) {
     Fields fields(call.body(), call.command.name);
     const std::string version(fields.requiredString(call.command.name));
-    const bool isConfirmed =
-        fields.boolean("confirm", false) | fields.boolean("fromConfigServer", false);
+    const bool isOfConfigServer = fields.boolean("fromConfigServer", false);
+    const bool isConfirmed = fields.boolean("confirm", false) || isOfConfigServer;
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
     const std::string ours = compatibilityVersion(call.services);
     if (version != ours) {
