@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/diag/own_documents.h"
 
+#include "freshet/command/retry/session_documents.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/query/cursor.h"
@@ -191,18 +192,12 @@ Status recordCompatibility(Services& services) {
 
 /// Tools look for the collection of sessions. It stays empty: this server keeps them in memory.
 Status makeSessionCollection(Services& services) {
-    catalog::IndexRequest index;
-    bson::Builder key;
-    key.add("lastUse", int32_t{1});
-    index.key = bson::OwnedDocument(key.finish());
-    index.name = "lsidTTLIndex";
-    bson::Builder spec;
-    spec.add("key", index.key.view()).add("name", index.name);
-    spec.add("expireAfterSeconds", kSessionSeconds);
-    index.spec = bson::OwnedDocument(spec.finish());
     catalog::IndexCounts counts;
     auto change =
-        services.catalog.createIndexes("config", "system.sessions", {std::move(index)}, &counts);
+        services.catalog.createIndexes("config",
+                                       "system.sessions",
+                                       {expiryIndex("lastUse", "lsidTTLIndex", kSessionSeconds)},
+                                       &counts);
     return blockOnAll(*change);
 }
 

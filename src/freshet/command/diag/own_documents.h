@@ -23,7 +23,7 @@ inline const OwnPlace kStartPlace{"local", "startup_log"};
 inline constexpr const char* kConcernDefaultsId = "ReadWriteConcernDefaults";
 inline constexpr const char* kCompatibilityId = "featureCompatibilityVersion";
 
-/// The feature compatibility version, the only one there is: "7.0".
+/// The feature compatibility version, the only one there is: "8.0".
 std::string compatibilityVersion(const Services& services);
 
 /// Replaces the document with this _id or adds it; it is durable afterwards. Not interrupted.

@@ -11,20 +11,6 @@ constexpr int kDropRacesMax = 16;
 /// How long a document is needed: the thirty minutes of a session, plus the rounding of dates.
 constexpr int32_t kExpireAfterSeconds = 31 * 60;
 
-/// config.transactions, with the index that expires old entries.
-catalog::IndexRequest expiryIndex() {
-    catalog::IndexRequest request;
-    bson::Builder key;
-    key.add("lastWriteDate", int32_t{1});
-    request.key = bson::OwnedDocument(key.finish());
-    request.name = "lastWriteDate_1";
-    bson::Builder spec;
-    spec.add("key", request.key.view()).add("name", request.name);
-    spec.add("expireAfterSeconds", kExpireAfterSeconds);
-    request.spec = bson::OwnedDocument(spec.finish());
-    return request;
-}
-
 /// Reads the current version of one document by its _id.
 class ReadById {
 public:
@@ -54,6 +40,19 @@ private:
 };
 
 }  // namespace
+
+catalog::IndexRequest expiryIndex(std::string_view field, std::string name, int32_t seconds) {
+    catalog::IndexRequest request;
+    bson::Builder key;
+    key.add(field, int32_t{1});
+    request.key = bson::OwnedDocument(key.finish());
+    request.name = std::move(name);
+    bson::Builder spec;
+    spec.add("key", request.key.view()).add("name", request.name);
+    spec.add("expireAfterSeconds", seconds);
+    request.spec = bson::OwnedDocument(spec.finish());
+    return request;
+}
 
 sync::Task<Status> readSessionDocument(Invocation& call,
                                        const bson::OwnedDocument& id,
@@ -108,8 +107,10 @@ sync::Task<Status> SessionDocumentWriter::prepare() {
             co_return Status::ok();
         }
         catalog::IndexCounts counts;
+        std::vector<catalog::IndexRequest> indexes;
+        indexes.push_back(expiryIndex("lastWriteDate", "lastWriteDate_1", kExpireAfterSeconds));
         std::unique_ptr<catalog::Change> change =
-            catalog.createIndexes(kSessionsDb, kSessionsCollection, {expiryIndex()}, &counts);
+            catalog.createIndexes(kSessionsDb, kSessionsCollection, std::move(indexes), &counts);
         Status status = co_await driveToEnd(*change);
         FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     }

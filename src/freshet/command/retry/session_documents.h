@@ -17,6 +17,9 @@ namespace freshet::command {
 inline constexpr const char* kSessionsDb = "config";
 inline constexpr const char* kSessionsCollection = "transactions";
 
+/// An index on a date, for collections about sessions: documents expire so long after it.
+catalog::IndexRequest expiryIndex(std::string_view field, std::string name, int32_t seconds);
+
 /// Reads one document of config.transactions by its _id.
 sync::Task<Status> readSessionDocument(Invocation& call,
                                        const bson::OwnedDocument& id,
