@@ -105,7 +105,9 @@ Status RetryableWrite::endOlderTransaction() {
     if (known.number == txnNumber_) {
         return isTransaction();
     }
-    abortTransaction(call_.services, call_.generic.lsid);
+    if (known.state == Transactions::State::kInProgress) {
+        abortTransaction(call_.services, call_.generic.lsid);
+    }
     return Status::ok();
 }
 
