@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/bench/load/client.h"
-#include "freshet/bench/load/worker.h"
+#include "freshet/bench/load/one_connection.h"
 #include "freshet/platform/clock.h"
 #include "freshet/wire/frame.h"
 
@@ -14,9 +14,9 @@
 namespace freshet::bench {
 namespace {
 
-class DriverWorker final : public Worker {
+class DriverWorker final : public OneConnectionWorker {
 public:
-    explicit DriverWorker(const PhaseFlag& phase) : phase_(phase) {}
+    explicit DriverWorker(const PhaseFlag& phase) : OneConnectionWorker(phase) {}
     ~DriverWorker() override {
         if (socket_ >= 0) {
             ::close(socket_);
@@ -25,27 +25,17 @@ public:
 
     Status add(const LoadPlan& plan, RequestStream::Share share) override {
         FRESHET_ASSIGN_OR_RETURN(socket_, connectTcp(plan.host, plan.port));
-        requests_ = std::make_unique<RequestStream>(plan.request, share);
+        takeShare(plan, share);
         return Status::ok();
-    }
-    void run() override {
-        // [phase.read] relaxed: reading it late only moves the window's edge.
-        for (Phase now = Phase::kWarmingUp; result.isOk() && now != Phase::kOver;
-             now = phase_.load(sync::kRelaxed)) {
-            result = exchange(now == Phase::kMeasuring);
-        }
-        requestsMost = requests_->requests();
     }
 
 private:
-    Status exchange(bool measuring);
+    Status exchange(bool measuring) override;
     Status send(ByteView message);
     /// Exactly `bytes` bytes.
     Status receive(char* to, size_t bytes);
 
-    const PhaseFlag& phase_;
     int socket_ = -1;
-    std::unique_ptr<RequestStream> requests_;
     std::vector<char> reply_ = std::vector<char>(16 * 1024);
 };
 

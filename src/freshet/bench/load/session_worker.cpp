@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/bench/load/worker.h"
+#include "freshet/bench/load/one_connection.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -7,26 +7,18 @@
 namespace freshet::bench {
 namespace {
 
-class SessionWorker final : public Worker {
+class SessionWorker final : public OneConnectionWorker {
 public:
-    explicit SessionWorker(const PhaseFlag& phase) : phase_(phase) {}
+    explicit SessionWorker(const PhaseFlag& phase) : OneConnectionWorker(phase) {}
 
     Status add(const LoadPlan& plan, RequestStream::Share share) override {
         FRESHET_ASSIGN_OR_RETURN(session_, plan.connect());
-        requests_ = std::make_unique<RequestStream>(plan.request, share);
+        takeShare(plan, share);
         return Status::ok();
-    }
-    void run() override {
-        // [phase.read] relaxed: reading it late only moves the window's edge.
-        for (Phase now = Phase::kWarmingUp; result.isOk() && now != Phase::kOver;
-             now = phase_.load(sync::kRelaxed)) {
-            result = exchange(now == Phase::kMeasuring);
-        }
-        requestsMost = requests_->requests();
     }
 
 private:
-    Status exchange(bool measuring) {
+    Status exchange(bool measuring) override {
         const uint64_t startedAt = platform::monotonicNanos();
         transport::ReplyChain request;
         request.append(requests_->next(), nullptr);
@@ -39,9 +31,7 @@ private:
         return requests_->judge(reply.view());
     }
 
-    const PhaseFlag& phase_;
     std::unique_ptr<transport::Session> session_;
-    std::unique_ptr<RequestStream> requests_;
 };
 
 }  // namespace
