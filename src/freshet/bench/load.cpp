@@ -15,7 +15,7 @@ StatusOr<LoadResult> runLoad(const LoadPlan& plan) {
     const bool isBlocking = plan.connect != nullptr || plan.isBlocking;
     const unsigned threadCount = isBlocking ? plan.clients : std::min(plan.threads, plan.clients);
     PhaseFlag phase{Phase::kWarmingUp};
-    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::unique_ptr<LoadWorker>> workers;
     for (unsigned i = 0; i < threadCount; ++i) {
         workers.push_back(plan.connect != nullptr ? makeSessionWorker(phase)
                           : isBlocking            ? makeDriverWorker(phase)

@@ -82,7 +82,7 @@ Status DriverWorker::receive(char* to, size_t bytes) {
 
 }  // namespace
 
-std::unique_ptr<Worker> makeDriverWorker(const PhaseFlag& phase) {
+std::unique_ptr<LoadWorker> makeDriverWorker(const PhaseFlag& phase) {
     return std::make_unique<DriverWorker>(phase);
 }
 

@@ -8,7 +8,7 @@
 
 namespace freshet::bench {
 
-class OneConnectionWorker : public Worker {
+class OneConnectionWorker : public LoadWorker {
 public:
     void run() final {
         // [phase.read] relaxed: reading it late only moves the window's edge.

@@ -36,7 +36,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Worker> makeSessionWorker(const PhaseFlag& phase) {
+std::unique_ptr<LoadWorker> makeSessionWorker(const PhaseFlag& phase) {
     return std::make_unique<SessionWorker>(phase);
 }
 

@@ -22,7 +22,7 @@ void standBack() {
     ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);  // best effort
 }
 
-class SocketWorker final : public Worker {
+class SocketWorker final : public LoadWorker {
 public:
     explicit SocketWorker(const PhaseFlag& phase) : phase_(phase) {}
     ~SocketWorker() override { ::close(epoll_); }
@@ -93,7 +93,7 @@ void SocketWorker::run() {
 
 }  // namespace
 
-std::unique_ptr<Worker> makeSocketWorker(const PhaseFlag& phase) {
+std::unique_ptr<LoadWorker> makeSocketWorker(const PhaseFlag& phase) {
     return std::make_unique<SocketWorker>(phase);
 }
 

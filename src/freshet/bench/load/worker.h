@@ -14,9 +14,9 @@ enum class Phase : uint8_t { kWarmingUp, kMeasuring, kOver };
 /// Written by the main thread; the phase only advances.
 using PhaseFlag = sync::Atomic<Phase>;
 
-class Worker {
+class LoadWorker {
 public:
-    virtual ~Worker() = default;
+    virtual ~LoadWorker() = default;
     /// Called before run().
     virtual Status add(const LoadPlan& plan, RequestStream::Share share) = 0;
     /// Returns when the phase is kOver or something fails.
@@ -29,10 +29,10 @@ public:
 };
 
 /// Opens many connections over TCP.
-std::unique_ptr<Worker> makeSocketWorker(const PhaseFlag& phase);
+std::unique_ptr<LoadWorker> makeSocketWorker(const PhaseFlag& phase);
 /// One connection over TCP that blocks, read and written as libmongoc does it.
-std::unique_ptr<Worker> makeDriverWorker(const PhaseFlag& phase);
+std::unique_ptr<LoadWorker> makeDriverWorker(const PhaseFlag& phase);
 /// One connection: a session that blocks (LoadPlan::connect).
-std::unique_ptr<Worker> makeSessionWorker(const PhaseFlag& phase);
+std::unique_ptr<LoadWorker> makeSessionWorker(const PhaseFlag& phase);
 
 }  // namespace freshet::bench
