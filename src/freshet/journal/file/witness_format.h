@@ -15,9 +15,13 @@ inline constexpr uint16_t kWitnessFormat = 1;
 inline constexpr size_t kWitnessBytes = 4096;
 inline constexpr size_t kWitnessDurable = 64;   // offset of the word with the durable position
 inline constexpr size_t kWitnessWritten = 128;  // of the word with the position that is in segments
-/// Offset of a second durable word, in another sector. Where words are written by system calls the
-/// two alternate, because a power cut may tear the word being written; else it is 0.
-inline constexpr size_t kWitnessTwin = 2048;
+/// Offset of a second durable word. Where words are written by system calls the two alternate,
+/// because a power cut may leave one half written; else it is 0. A disk writes a sector as it was
+/// at one moment, and at any moment one word at most is half written: in two sectors, of two
+/// moments, both could be.
+inline constexpr size_t kWitnessTwin = 192;
+inline constexpr size_t kSmallestSectorBytes = 512;
+static_assert(kWitnessDurable / kSmallestSectorBytes == kWitnessTwin / kSmallestSectorBytes);
 
 struct WitnessHeader {
     uint32_t magic = kWitnessMagic;

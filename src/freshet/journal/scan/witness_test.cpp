@@ -7,8 +7,11 @@
 #include "freshet/journal/file/test_support.h"
 #include "freshet/journal/file/witness_format.h"
 #include "freshet/platform/folder_for_test.h"
+#include "freshet/testing/sim/faulty_file_system.h"
 #include "freshet/testing/sim/memory_file_system.h"
 #include "freshet/testing/sim/passing_file_system.h"
+#include "freshet/testing/sim/seed.h"
+#include "freshet/testing/sim/sim_file_system.h"
 
 #include <gtest/gtest.h>
 
@@ -170,6 +173,36 @@ TEST(Witness, AWordThatAPowerCutHasTornLeavesTheOneBeforeIt) {
         Opened log = openLog(smallOptions(disk));
         ASSERT_TRUE(log.status.isOk()) << log.status.toString();
         EXPECT_EQ(log.records.size(), 10u);
+    }
+}
+
+/// The system copies a word in pieces, and any sector may reach the disk between two pieces.
+TEST(Witness, WordsThatAreWrittenInPiecesAreNeverBothTorn) {
+    constexpr int kRuns = 400;
+    const uint64_t seed = testing::testSeed();
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    for (int run = 0; run < kRuns; ++run) {
+        SCOPED_TRACE(run);
+        MemoryFileSystem disk;
+        {
+            testing::SimFileSystem leaking(disk);
+            leaking.leak(0.5, seed + run);
+            testing::FaultPlan plan(seed + run);
+            plan.add({.path = "*/durable",
+                      .kind = testing::FaultKind::kSplitWrite,
+                      .chance = 1,
+                      .times = testing::kEver});
+            testing::FaultyFileSystem faulty(leaking, plan);
+            Opened log = openLog(smallOptions(faulty));
+            ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+            for (int i = 0; i < 8; ++i) {
+                putDurable(*log.journal, "record");
+            }
+            killProcess(disk, &log);
+        }
+        Opened log = openLog(smallOptions(disk));
+        ASSERT_TRUE(log.status.isOk()) << log.status.toString();
+        ASSERT_EQ(log.records.size(), 8u);
     }
 }
 

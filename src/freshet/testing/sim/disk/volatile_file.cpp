@@ -77,17 +77,20 @@ Status VolatileFile::pwrite(ByteView data, uint64_t offset) {
         return planned;
     }
     FRESHET_RETURN_IF_ERROR(writeVolatile(data, offset));
-    return leak_ != nullptr ? leakSome(data, offset) : Status::ok();
+    return leak_ != nullptr ? leakSome(offset, data.size()) : Status::ok();
 }
 
-Status VolatileFile::leakSome(ByteView data, uint64_t offset) {
-    for (uint64_t at = 0; at < data.size();) {
-        uint64_t n = std::min(data.size() - at, kSectorBytes - (offset + at) % kSectorBytes);
+Status VolatileFile::leakSome(uint64_t offset, size_t bytes) {
+    const uint64_t first = offset / kSectorBytes * kSectorBytes;
+    for (uint64_t at = first; bytes != 0 && at < offset + bytes; at += kSectorBytes) {
         // Above valid_ the durable file has old bytes, which a sync cuts off first.
-        if (offset + at + n <= valid_ && leak_->next()) {
-            FRESHET_RETURN_IF_ERROR(durable_->pwrite(data.substr(at, n), offset + at));
+        const uint64_t end = std::min(at + kSectorBytes, bytes_);
+        if (end > valid_ || !leak_->next()) {
+            continue;
         }
-        at += n;
+        const std::string& block = blocks_.at(at / kDiskBlockBytes);
+        FRESHET_RETURN_IF_ERROR(
+            durable_->pwrite(ByteView(block).substr(at % kDiskBlockBytes, end - at), at));
     }
     return Status::ok();
 }

@@ -51,8 +51,9 @@ private:
     StatusOr<std::string> blockAt(uint64_t index);
     Status writeVolatile(ByteView data, uint64_t offset);
     Status writeOut();
-    /// Some of the bytes just written reach the durable file at once.
-    Status leakSome(ByteView data, uint64_t offset);
+    /// Some of the sectors just written to reach the durable file at once, each as it is now: a
+    /// disk never mixes a sector's content of two moments.
+    Status leakSome(uint64_t offset, size_t bytes);
     static ByteView used(const std::string& block, uint64_t index, uint64_t fileBytes);
 
     DiskFaults* const faults_;
