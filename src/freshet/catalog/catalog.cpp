@@ -270,22 +270,33 @@ StatusOr<CollectionRef> Catalog::findAsOf(std::string_view db,
     return found;
 }
 
-StatusOr<std::shared_ptr<Collection>> Catalog::makePending(const std::string& db,
+StatusOr<std::shared_ptr<Collection>> Catalog::makePending(engine::Txn& txn,
+                                                           const std::string& db,
                                                            const std::string& collection,
                                                            const bson::OwnedDocument& options) {
     FRESHET_RETURN_IF_ERROR(checkWritable(db, collection));
     FRESHET_ASSIGN_OR_RETURN(auto made, makeEmptyCollection(impl_->core, db, collection, options));
     makeCurrent(made, 0);
     made->state->isPending = true;
+    if (Status status = addCreateEvent(txn, *made); !status.isOk()) {
+        dropPending(*made);
+        return status;
+    }
     return made;
 }
 
 StatusOr<std::shared_ptr<Collection>> Catalog::addPendingIndexes(
-    const Collection& pending, const std::vector<IndexRequest>& requests, IndexCounts* counts) {
+    engine::Txn& txn,
+    const Collection& pending,
+    const std::vector<IndexRequest>& requests,
+    IndexCounts* counts) {
     dcheck(pending.state->isPending);
     auto next = std::make_shared<Collection>(pending);
     std::vector<std::shared_ptr<Index>> created;
-    const Status status = addIndexes(impl_->core, requests, next.get(), &created, counts);
+    Status status = addIndexes(impl_->core, requests, next.get(), &created, counts);
+    if (status.isOk()) {
+        status = addCreateIndexesEvent(txn, *next, created);
+    }
     if (!status.isOk()) {
         for (const auto& index : created) {
             impl_->core.store.dropTree(index->treeId);

@@ -208,13 +208,17 @@ public:
                                      uint64_t readTs) const;
     /// A new collection that only the calling transaction knows, until it commits. Errors as
     /// createCollection(), but an existing name is found by the commit. dropPending() forgets it.
-    StatusOr<std::shared_ptr<Collection>> makePending(const std::string& db,
+    StatusOr<std::shared_ptr<Collection>> makePending(engine::Txn& txn,
+                                                      const std::string& db,
                                                       const std::string& collection,
                                                       const bson::OwnedDocument& options);
     /// The same collection with more indexes, a new description. REQUIRES: pending, and without
     /// documents. Errors as createIndexes().
     StatusOr<std::shared_ptr<Collection>> addPendingIndexes(
-        const Collection& pending, const std::vector<IndexRequest>& requests, IndexCounts* counts);
+        engine::Txn& txn,
+        const Collection& pending,
+        const std::vector<IndexRequest>& requests,
+        IndexCounts* counts);
     void dropPending(const Collection& collection);
     /// Commits the transaction and publishes what it created. It waits for no other transaction,
     /// and for definition changes only. kConflict: a definition has changed, or another collection

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Documents of a collection and all their index entries, changed together inside the caller's Txn.
 /// Each call may return WouldBlock (token()) and is then called again with the same arguments;
-/// kConflict means abort and run again. The order of writes is fixed (document, then indexes in
-/// their order, then keys ascending), so that waiting writers cannot form a cycle.
+/// kConflict means abort and run again. Each change adds its event to the Txn (event.h). The order
+/// of writes is fixed (document, then indexes in their order, then keys ascending), so that waiting
+/// writers cannot form a cycle.
 #pragma once
 
 #include "freshet/catalog/catalog.h"
@@ -21,8 +22,11 @@ public:
     /// Sets *id. kExists (kDuplicateKey) with MongoDB's E11000 text and duplicateKeyInfo().
     /// REQUIRES: `document` has an _id as its first field.
     Status insert(bson::Document document, RecordId* id);
-    /// REQUIRES: same _id.
-    Status update(RecordId id, bson::Document before, bson::Document after);
+    /// REQUIRES: same _id. `isReplacement`: for the event (event.h), as the client asked for it.
+    Status update(RecordId id,
+                  bson::Document before,
+                  bson::Document after,
+                  bool isReplacement = false);
     Status remove(RecordId id, bson::Document before);
     /// Replaces the document with the same _id, or inserts the document if there is none.
     Status put(bson::Document document);

@@ -5,6 +5,7 @@
 /// leaves at most trees that no record names, and open() drops those.
 #pragma once
 
+#include "freshet/catalog/event.h"
 #include "freshet/catalog/names/catalog_impl.h"
 
 namespace freshet::catalog {
@@ -38,6 +39,12 @@ std::unique_ptr<Change> makeModifyCollection(
 
 std::unique_ptr<Change> makeTransactionCommit(CatalogCore& core, TransactionCommit commit);
 
+/// Adds the event, unless the collection has none.
+Status addDefinitionEvent(engine::Txn& txn,
+                          EventKind kind,
+                          const Collection& collection,
+                          bson::Document details = {});
+
 /// The steps that all changes share. Subclasses say what changes.
 class DefinitionChange : public Change {
 public:
@@ -54,6 +61,8 @@ protected:
     virtual Status work() { return Status::ok(); }
     /// Writes the records. Called again after WouldBlock.
     virtual Status write(engine::Txn& txn) = 0;
+    /// Adds the events, after write() has returned ok.
+    virtual Status addEvents(engine::Txn& txn) = 0;
     /// After the commit, gates still closed.
     virtual void publish() = 0;
     /// Nothing was committed: frees what prepare() and work() made.

@@ -64,6 +64,8 @@ private:
                        recordOf(*collection_).encode());
     }
 
+    Status addEvents(engine::Txn& txn) override { return addCreateEvent(txn, *collection_); }
+
     void publish() override {
         makeCurrent(collection_, since_);
         core_.publish([&](NameMap* map) { map->set(collection_); });
@@ -114,6 +116,18 @@ private:
         return Status::ok();
     }
 
+    Status addEvents(engine::Txn& txn) override {
+        for (const CollectionRef& collection : doomed_) {
+            FRESHET_RETURN_IF_ERROR(addDefinitionEvent(txn, EventKind::kDrop, *collection));
+        }
+        if (name_.has_value() || !hasEvents(db_, {})) {
+            return Status::ok();
+        }
+        std::string event;
+        encodeDefinition(EventKind::kDropDatabase, db_, {}, {}, bson::Document(), &event);
+        return txn.addEvent(event);
+    }
+
     void publish() override {
         core_.noteRemoval(since_);
         core_.publish([&](NameMap* map) {
@@ -134,6 +148,14 @@ private:
 };
 
 }  // namespace
+
+Status addCreateEvent(engine::Txn& txn, const Collection& collection) {
+    bson::Builder details;
+    details.add("options", collection.options.view());
+    details.add("idIndex", collection.indexes.front()->spec.view());
+    return addDefinitionEvent(
+        txn, EventKind::kCreate, collection, bson::OwnedDocument(details.finish()).view());
+}
 
 StatusOr<std::shared_ptr<Collection>> makeEmptyCollection(CatalogCore& core,
                                                           const std::string& db,

@@ -5,6 +5,18 @@
 
 namespace freshet::catalog {
 
+Status addDefinitionEvent(engine::Txn& txn,
+                          EventKind kind,
+                          const Collection& collection,
+                          bson::Document details) {
+    if (!hasEvents(collection.db, collection.name)) {
+        return Status::ok();
+    }
+    std::string event;
+    encodeDefinition(kind, collection.db, collection.name, collection.uuid, details, &event);
+    return txn.addEvent(event);
+}
+
 Status DefinitionChange::run() {
     sync::Slice slice(core_.store.epochs());
     while (step_ != Step::kDone) {
@@ -59,6 +71,9 @@ Status DefinitionChange::step() {
 
 Status DefinitionChange::commit() {
     Status status = step_ == Step::kWrite ? write(*txn_) : Status::ok();
+    if (status.isOk() && step_ == Step::kWrite) {
+        status = addEvents(*txn_);
+    }
     if (status.isOk()) {
         if (step_ == Step::kWrite) {
             core_.beginPublication();

@@ -3,6 +3,7 @@
 /// across suspensions.
 #include "freshet/base/assert.h"
 #include "freshet/catalog/documents.h"
+#include "freshet/catalog/event.h"
 #include "freshet/catalog/index/index_keys.h"
 #include "freshet/catalog/names/record.h"
 #include "freshet/catalog/state/state.h"
@@ -16,7 +17,15 @@ namespace {
 /// After writing this many entries of a document, it lets others run.
 constexpr size_t kStepsPerTurn = 512;
 
-enum class StepKind : uint8_t { kMultikey, kPut, kInsert, kErase };
+enum class StepKind : uint8_t { kMultikey, kPut, kInsert, kErase, kEvent };
+
+/// What a call changes: `before` and `after` as far as there are such documents.
+struct DocumentChange {
+    RecordId id = 0;
+    const bson::Document* before = nullptr;
+    const bson::Document* after = nullptr;
+    bool isReplacement = false;
+};
 
 /// One engine write. Steps refer to the description and to the caller's documents.
 struct Step {
@@ -52,8 +61,9 @@ struct DocumentWriter::Impl {
         : txn(t), collection(std::move(c)), store(s) {}
 
     Status plan(StepKind kind, const bson::Document* before, const bson::Document* after);
-    Status run(RecordId id, const bson::Document* after);
-    Status perform(const Step& step, RecordId id, const bson::Document* after);
+    Status run(const DocumentChange& change);
+    Status perform(const Step& step, const DocumentChange& change);
+    Status addEvent(const DocumentChange& change);
     Status recordMultikey(engine::Txn& in);
     Status recordMultikeyApart();
     Status duplicate(engine::Tree& tree, const Step& step, ByteView key, bson::Document after);
@@ -64,13 +74,15 @@ struct DocumentWriter::Impl {
     std::optional<engine::Txn> apart;  // in which recordMultikeyApart() is working
     std::vector<Step> steps;
     size_t done = 0;
-    bool gaveWay = false;  // the last call let others run
-    bool planned = false;  // a call has returned WouldBlock and will be repeated
-    RecordId target = 0;   // for an insert or a put
+    bool gaveWay = false;   // the last call let others run
+    bool planned = false;   // a call has returned WouldBlock and will be repeated
+    RecordId target = 0;    // for an insert or a put
+    bool replaces = false;  // a put has found a document,
+    std::string replaced;   // which is this one
     bson::OwnedDocument duplicateInfo;
 };
 
-/// Makes the steps: catalog record, document, indexes in their order, keys ascending.
+/// Makes the steps: catalog record, document, its event, indexes in their order, keys ascending.
 Status DocumentWriter::Impl::plan(StepKind kind,
                                   const bson::Document* before,
                                   const bson::Document* after) {
@@ -102,14 +114,17 @@ Status DocumentWriter::Impl::plan(StepKind kind,
         steps.push_back({StepKind::kMultikey, nullptr, {}});
     }
     steps.push_back({kind, nullptr, {}});
+    if (hasEvents(collection->db, collection->name)) {
+        steps.push_back({StepKind::kEvent, nullptr, {}});
+    }
     std::move(entries.begin(), entries.end(), std::back_inserter(steps));
     return Status::ok();
 }
 
-Status DocumentWriter::Impl::run(RecordId id, const bson::Document* after) {
+Status DocumentWriter::Impl::run(const DocumentChange& change) {
     gaveWay = false;
     for (size_t turn = 1; done < steps.size(); ++turn) {
-        Status status = perform(steps[done], id, after);
+        Status status = perform(steps[done], change);
         if (status.isOk()) {
             ++done;
             if (turn < kStepsPerTurn || done == steps.size()) {
@@ -127,10 +142,29 @@ Status DocumentWriter::Impl::run(RecordId id, const bson::Document* after) {
     return Status::ok();
 }
 
-Status DocumentWriter::Impl::perform(const Step& step, RecordId id, const bson::Document* after) {
+/// Behind the document's put, where a reader of the log looks for it.
+Status DocumentWriter::Impl::addEvent(const DocumentChange& change) {
+    std::string event;
+    if (change.before == nullptr) {
+        encodeInsert(*collection, change.id, &event);
+    } else if (change.after == nullptr) {
+        encodeDelete(*collection, change.id, *change.before, &event);
+    } else {
+        encodeUpdate(
+            *collection, change.id, *change.before, *change.after, change.isReplacement, &event);
+    }
+    return txn.addEvent(event);
+}
+
+Status DocumentWriter::Impl::perform(const Step& step, const DocumentChange& change) {
     if (step.kind == StepKind::kMultikey) {
         return store == nullptr ? recordMultikey(txn) : recordMultikeyApart();
     }
+    if (step.kind == StepKind::kEvent) {
+        return addEvent(change);
+    }
+    const RecordId id = change.id;
+    const bson::Document* const after = change.after;
     engine::Tree& tree = step.index == nullptr ? *collection->records : *step.index->tree;
     std::string key = step.index == nullptr ? recordKey(id) : entryKey(*step.index, step.key, id);
     Status status;
@@ -250,15 +284,19 @@ Status DocumentWriter::insert(bson::Document document, RecordId* id) {
         impl_->target = impl_->collection->nextRecordId->fetch_add(1, sync::kRelaxed);
     }
     *id = impl_->target;
-    return impl_->run(*id, &document);
+    return impl_->run({.id = *id, .after = &document});
 }
 
-Status DocumentWriter::update(RecordId id, bson::Document before, bson::Document after) {
+Status DocumentWriter::update(RecordId id,
+                              bson::Document before,
+                              bson::Document after,
+                              bool isReplacement) {
     if (!impl_->planned) {
         FRESHET_RETURN_IF_ERROR(impl_->plan(StepKind::kPut, &before, &after));
         impl_->planned = true;
     }
-    return impl_->run(id, &after);
+    return impl_->run(
+        {.id = id, .before = &before, .after = &after, .isReplacement = isReplacement});
 }
 
 Status DocumentWriter::remove(RecordId id, bson::Document before) {
@@ -266,21 +304,20 @@ Status DocumentWriter::remove(RecordId id, bson::Document before) {
         FRESHET_RETURN_IF_ERROR(impl_->plan(StepKind::kErase, &before, nullptr));
         impl_->planned = true;
     }
-    return impl_->run(id, nullptr);
+    return impl_->run({.id = id, .before = &before});
 }
 
 Status DocumentWriter::put(bson::Document document) {
-    if (impl_->planned) {
-        return impl_->run(impl_->target, &document);
+    if (!impl_->planned) {
+        const Status found = readDocumentById(
+            impl_->txn, *impl_->collection, document, &impl_->target, &impl_->replaced);
+        impl_->replaces = found.isOk();
+        if (!found.isOk() && found.code() != Code::kNotFound) {
+            return found;
+        }
     }
-    std::string before;
-    const Status found =
-        readDocumentById(impl_->txn, *impl_->collection, document, &impl_->target, &before);
-    if (found.code() == Code::kNotFound) {
-        return insert(document, &impl_->target);
-    }
-    FRESHET_RETURN_IF_ERROR(found);
-    return update(impl_->target, bson::Document(before), document);
+    return impl_->replaces ? update(impl_->target, bson::Document(impl_->replaced), document, true)
+                           : insert(document, &impl_->target);
 }
 
 const sync::WaitToken& DocumentWriter::token() const {

@@ -14,6 +14,22 @@ namespace freshet::catalog {
 
 namespace {
 
+/// An event {indexes: [specifications]}.
+template <typename Indexes>
+Status addIndexEvent(engine::Txn& txn,
+                     EventKind kind,
+                     const Collection& collection,
+                     const Indexes& indexes) {
+    bson::Builder details;
+    {
+        bson::Builder specs = details.array("indexes");
+        for (const auto& index : indexes) {
+            specs.push(index->spec.view());
+        }
+    }
+    return addDefinitionEvent(txn, kind, collection, bson::OwnedDocument(details.finish()).view());
+}
+
 /// Replaces a collection's description by one with other indexes.
 class IndexChange : public DefinitionChange {
 protected:
@@ -94,6 +110,13 @@ private:
         return status;
     }
 
+    Status addEvents(engine::Txn& txn) override {
+        if (createsCollection_) {
+            FRESHET_RETURN_IF_ERROR(addCreateEvent(txn, *next_));
+        }
+        return addCreateIndexesEvent(txn, *next_, created_);
+    }
+
     void undo() override {
         builder_.reset();
         if (createsCollection_ && next_ != nullptr) {
@@ -163,6 +186,10 @@ private:
         return std::find(dropped_.begin(), dropped_.end(), index) != dropped_.end();
     }
 
+    Status addEvents(engine::Txn& txn) override {
+        return addIndexEvent(txn, EventKind::kDropIndexes, *next_, dropped_);
+    }
+
     void publish() override {
         IndexChange::publish();
         for (const auto& index : dropped_) {
@@ -194,6 +221,13 @@ Status addIndexes(CatalogCore& core,
     }
     *counts = {before, static_cast<int>(collection->indexes.size()), false};
     return Status::ok();
+}
+
+Status addCreateIndexesEvent(engine::Txn& txn,
+                             const Collection& collection,
+                             const std::vector<std::shared_ptr<Index>>& created) {
+    return created.empty() ? Status::ok()
+                           : addIndexEvent(txn, EventKind::kCreateIndexes, collection, created);
 }
 
 StatusOr<bool> haveIndexes(const Collection& collection,

@@ -20,6 +20,12 @@ Status addIndexes(CatalogCore& core,
                   std::vector<std::shared_ptr<Index>>* created,
                   IndexCounts* counts);
 
+/// The events of a new collection, and of new indexes if there are any.
+Status addCreateEvent(engine::Txn& txn, const Collection& collection);
+Status addCreateIndexesEvent(engine::Txn& txn,
+                             const Collection& collection,
+                             const std::vector<std::shared_ptr<Index>>& created);
+
 /// Drops the trees of the records and of all indexes.
 void dropTrees(engine::Store& store, const Collection& collection);
 

@@ -12,6 +12,8 @@
 namespace freshet::catalog {
 namespace {
 
+constexpr uint8_t kUuidSubtype = 4;
+
 class RenameCollection final : public DefinitionChange {
 public:
     RenameCollection(CatalogCore& core, RenameRequest request)
@@ -68,6 +70,16 @@ private:
         }
         return txn.put(
             names, catalogKey(request_.toDb, request_.toCollection), recordOf(*renamed_).encode());
+    }
+
+    Status addEvents(engine::Txn& txn) override {
+        bson::Builder details;
+        details.object("to").add("db", request_.toDb).add("coll", request_.toCollection);
+        if (target_ != nullptr) {
+            details.add("dropTarget", bson::Binary{kUuidSubtype, target_->uuid});
+        }
+        const bson::OwnedDocument held(details.finish());
+        return addDefinitionEvent(txn, EventKind::kRename, *source_, held.view());
     }
 
     void publish() override {
@@ -144,6 +156,22 @@ private:
     Status write(engine::Txn& txn) override {
         return txn.put(
             *next_->state->catalogTree, catalogKey(db_, name_), recordOf(*next_).encode());
+    }
+
+    Status addEvents(engine::Txn& txn) override {
+        bson::Builder details;
+        details.add("options", next_->options.view());
+        details.add("optionsBefore", existing_->options.view());
+        {
+            bson::Builder specs = details.array("indexes");
+            for (size_t i = 0; i < next_->indexes.size(); ++i) {
+                if (next_->indexes[i] != existing_->indexes[i]) {
+                    specs.push(next_->indexes[i]->spec.view());
+                }
+            }
+        }
+        const bson::OwnedDocument held(details.finish());
+        return addDefinitionEvent(txn, EventKind::kModify, *next_, held.view());
     }
 
     void publish() override {

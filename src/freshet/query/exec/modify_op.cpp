@@ -150,8 +150,9 @@ Status ModifyOp::decideFate() {
 
 Status ModifyOp::write() {
     bson::Document before(before_);
-    Status status = fromTxn(fate_ == Fate::kRemove ? writer_->remove(id_, before)
-                                                   : writer_->update(id_, before, after_.view()));
+    Status status = fromTxn(fate_ == Fate::kRemove
+                                ? writer_->remove(id_, before)
+                                : writer_->update(id_, before, after_.view(), isReplacement()));
     if (mayTryAgain(status)) {
         return conflicted(Step::kRead);
     }

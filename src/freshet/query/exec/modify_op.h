@@ -31,6 +31,8 @@ protected:
     /// What happens to a document that matches. nullopt in *after: nothing to write.
     enum class Fate { kKeep, kReplace, kRemove };
     virtual StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) = 0;
+    /// Whether kReplace means that the client has given the whole document.
+    virtual bool isReplacement() const { return false; }
     /// The scans' work, without what was written.
     WorkDone workOfScans() const;
     /// Counts a document that has been handled. A document to be returned is moved there.

@@ -35,7 +35,7 @@ catalog::CollectionRef Transaction::findOrNull(std::string_view db, std::string_
 Status Transaction::create(const std::string& db,
                            const std::string& collection,
                            const bson::OwnedDocument& options) {
-    FRESHET_ASSIGN_OR_RETURN(auto made, catalog_.makePending(db, collection, options));
+    FRESHET_ASSIGN_OR_RETURN(auto made, catalog_.makePending(txn_, db, collection, options));
     created_.emplace(made->ns(), std::move(made));
     return Status::ok();
 }
@@ -65,7 +65,7 @@ Status Transaction::createIndexes(const std::string& db,
                        "Cannot create new indexes on non-empty collection " + found->ns() +
                            " in a multi-document transaction.");
     }
-    FRESHET_ASSIGN_OR_RETURN(auto next, catalog_.addPendingIndexes(*found, requests, counts));
+    FRESHET_ASSIGN_OR_RETURN(auto next, catalog_.addPendingIndexes(txn_, *found, requests, counts));
     counts->createdCollection = isMissing;
     created_[found->ns()] = std::move(next);
     return Status::ok();

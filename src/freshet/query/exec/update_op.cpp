@@ -62,6 +62,8 @@ public:
     }
 
 private:
+    bool isReplacement() const override { return program_->isReplacement(); }
+
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument* after) override {
         bool changed = false;
         FRESHET_ASSIGN_OR_RETURN(*after, program_->apply(before, request_.matcher.get(), &changed));
