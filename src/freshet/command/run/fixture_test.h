@@ -60,6 +60,7 @@ protected:
         options.files = &disk_;
         options.directory = "/data";
         options.journalCommitIntervalMs = 5;
+        options.recordBytesMax = recordBytesMax_;
         ASSERT_TRUE(disk_.makeDirectory("/data").isOk());
         auto store = engine::Store::open(options);
         ASSERT_TRUE(store.isOk()) << store.status().toString();
@@ -181,6 +182,7 @@ protected:
     bool wasAskedToEnd_ = false;
     bool isAuthEnabled_ = false;  // takes effect at the next open(), as does ...
     std::string replicaSet_;
+    size_t recordBytesMax_ = engine::StoreOptions().recordBytesMax;
 };
 
 }  // namespace freshet::command

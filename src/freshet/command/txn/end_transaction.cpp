@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// commitTransaction and abortTransaction.
+#include "freshet/catalog/event.h"
 #include "freshet/command/retry/session_documents.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/command/txn/statement.h"
@@ -14,6 +15,21 @@ Status refuseOutside(const Invocation& call) {
                          std::string(call.command.name) + " must be run within a transaction");
 }
 
+/// The event that ends a transaction's commit: whose it was.
+Status addTransactionEvent(const Invocation& call, engine::Txn& txn) {
+    bson::Builder details;
+    details.add("lsid", bson::Document(call.generic.lsid));
+    details.add("txnNumber", *call.generic.txnNumber);
+    std::string event;
+    catalog::encodeDefinition(catalog::EventKind::kTransaction,
+                              {},
+                              {},
+                              {},
+                              bson::OwnedDocument(details.finish()).view(),
+                              &event);
+    return txn.addEvent(event);
+}
+
 /// Commits the transaction in progress, together with the session's document, which says so also
 /// after a restart.
 sync::Task<Status> commit(Invocation& call, query::Transaction& transaction) {
@@ -26,8 +42,9 @@ sync::Task<Status> commit(Invocation& call, query::Transaction& transaction) {
     Status status = co_await record.prepare();
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const std::unique_ptr<catalog::Change> change =
-        transaction.commit([&record](engine::Txn& txn, sync::WaitToken* token) {
-            return record.writeCommitted(txn, token);
+        transaction.commit([&record, &call](engine::Txn& txn, sync::WaitToken* token) {
+            Status written = record.writeCommitted(txn, token);
+            return written.isOk() ? addTransactionEvent(call, txn) : written;
         });
     call.hasTriedToWrite = true;
     status = co_await driveToEnd(*change);
