@@ -46,6 +46,9 @@ Status Journal::Impl::append(AppendOp& op) {
         op.done_ += part.size();
         op.first_ = first ? op.lsn_ : op.first_;
     } while (op.done_ < body.size());
+    if (readersWait.load(sync::kRelaxed)) {  // [journal.readersWait]
+        nudgeHelper();
+    }
     return Status::ok();
 }
 

@@ -10,10 +10,10 @@
 ///     }
 ///
 /// A reader sees only what is durable: a power cut takes back nothing that it has shown. It never
-/// holds a writer up and requests no flush, so a record that no caller makes durable is seen within
-/// Options::commitIntervalMs. Nothing here does I/O on the caller's thread: a thread of the
-/// journal's own (`journal-read`, started by the first reader) reads segments, and it does nothing
-/// while all readers wait.
+/// holds a writer up. While one waits for more, what is appended is flushed every 2 ms, whether or
+/// not a caller asks for it; else within Options::commitIntervalMs. Nothing here does I/O on the
+/// caller's thread: a thread of the journal's own (`journal-read`, started by the first reader)
+/// reads segments, and it does nothing while all readers wait.
 ///
 /// Status codes of this header. kNotFound: history lost, the log no longer reaches back so far.
 /// kCorruption: a damaged block, with file and offset. kUnavailable: the journal is closed. Else

@@ -20,6 +20,10 @@ constexpr uint64_t kUntilSignalledMs = 3'600'000;  // an hour: taking a segment 
 /// Checks for idle data per commitIntervalMs: what the previous check saw is requested now, unless
 /// another caller's flush has covered it.
 constexpr uint64_t kIdleLooks = 2;
+/// Flushes for waiting readers are at least so far apart: an event reaches its reader within a few
+/// milliseconds, and a busy log is not flushed for each record.
+constexpr uint64_t kReadersMs = 2;
+constexpr uint64_t kNanosPerMilli = 1'000'000;
 
 /// Ticks every so many milliseconds, counted from the tick before.
 class Metronome {
@@ -40,8 +44,6 @@ public:
     }
 
 private:
-    static constexpr uint64_t kNanosPerMilli = 1'000'000;
-
     uint64_t interval_;
     uint64_t due_ = platform::monotonicNanos() + interval_;
 };
@@ -53,8 +55,9 @@ void Journal::Impl::help() {
     Metronome metronome(std::max<uint64_t>(options.commitIntervalMs / kIdleLooks, 1));
     // [journal.stopping] acquire: pairs with its store in close().
     while (!stopping.load(sync::kAcquire)) {
-        helperWake.wait(metronome.millisLeft());
+        helperWake.wait(std::min(metronome.millisLeft(), millisUntilReaders()));
         flush();
+        flushForReaders();
         if (metronome.ticks()) {
             askForIdleData();
         }
@@ -123,6 +126,32 @@ void Journal::Impl::askForIdleData() {
         writer.notify();
     }
     idleEnd = end;
+}
+
+void Journal::Impl::nudgeHelper() {
+    // [journal.nudge] exchange. ORDER acq_rel: release, so that the helper finds what was appended
+    //   before; it pairs with the exchange in flushForReaders().
+    if (!isNudged.exchange(true, sync::kAcqRel)) {
+        helperWake.signal();
+    }
+}
+
+uint64_t Journal::Impl::millisUntilReaders() const {
+    if (!isNudged.load(sync::kRelaxed)) {  // a later nudge signals
+        return UINT64_MAX;
+    }
+    const uint64_t now = platform::monotonicNanos();
+    return now >= readersDueNanos ? 0 : (readersDueNanos - now) / kNanosPerMilli + 1;
+}
+
+void Journal::Impl::flushForReaders() {
+    if (millisUntilReaders() != 0) {
+        return;
+    }
+    readersDueNanos = platform::monotonicNanos() + kReadersMs * kNanosPerMilli;
+    isNudged.exchange(false, sync::kAcqRel);  // [journal.nudge]
+    raiseTo(syncWanted, servedAt(ring.tail() - 1));
+    writer.notify();
 }
 
 uint64_t Journal::Impl::bytesToKeepFree() {

@@ -90,10 +90,15 @@ struct Journal::Impl {
     void makeSegments();
     void flush();
     void askForIdleData();
+    /// Requests a flush for waiting readers, if one is due.
+    void flushForReaders();
+    uint64_t millisUntilReaders() const;
     /// One step towards the next segment. True: there is more to do at once.
     bool prepareSegment();
     uint64_t bytesToKeepFree();  // while the next segment is made
     void noSegment(const Status& why);
+    /// Something was appended, or is not durable yet, for which a reader waits. Any thread.
+    void nudgeHelper();
     /// Ends the journal. Any thread; the first reason counts.
     void fail(const Status& why);
 
@@ -138,6 +143,11 @@ struct Journal::Impl {
     sync::Atomic<uint64_t> flushTarget{0};
     std::vector<WrittenRange> flushRanges;
     uint64_t idleEnd = 0;  // end of the records that the helper's last check saw; the helper's
+    /// Readers wait for more at the end of the log. Written by: the read service. Read by: appends.
+    sync::Atomic<bool> readersWait{false};
+    /// Written by: nudgeHelper() (set), the helper (cleared, before it looks at what there is).
+    sync::Atomic<bool> isNudged{false};
+    uint64_t readersDueNanos = 0;  // no flush for readers before; the helper's
 
     BlockWriter blocks;  // owned by the writer's role
     /// The segment made ahead. STEPS null -> segment (by its maker) -> null (by the writer, which

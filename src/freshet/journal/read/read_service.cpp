@@ -85,6 +85,11 @@ sync::WaitToken ReadService::awaitDurable(Lsn end, const void* reader) {
         return sync::WaitToken::completed();
     }
     waiting_.push_back({end, reader, sync::WaitToken::create()});
+    // [journal.readersWait] relaxed: an append that misses it is flushed as if nobody waited.
+    journal_.readersWait.store(true, sync::kRelaxed);
+    if (journal_.ring.tail() > end) {
+        journal_.nudgeHelper();
+    }
     if (!isListening()) {
         wake_.signal();
     }
@@ -155,6 +160,9 @@ std::vector<sync::WaitToken> ReadService::takeReached(Lsn durable) {
         }
         return one.end < limit;
     });
+    if (waiting_.empty()) {
+        journal_.readersWait.store(false, sync::kRelaxed);  // [journal.readersWait]
+    }
     return reached;
 }
 
