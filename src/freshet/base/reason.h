@@ -119,6 +119,10 @@ enum class Reason : uint32_t {
     kTransactionExceededLifetimeLimit,
     kOperationNotSupportedInTransaction,
     kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory
+    kInvalidResumeToken,
+    kChangeStreamFatalError,
+    kChangeStreamHistoryLost,
+    kCappedPositionLost,
     kCount_,
 };
 
