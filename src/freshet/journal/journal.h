@@ -64,7 +64,8 @@ struct Options {
     /// recycle() was ever given, and durable() has once returned ok for it.
     Lsn redoLsn = 0;
     /// Retention: recycle() leaves a segment alone while the finished segments behind it hold less
-    /// than this many bytes, or it holds records younger than this. 0: no retention.
+    /// than this many bytes, or it holds records younger than this. 0: no retention. Less is kept
+    /// when the disk has less free, and nothing when it lacks room for the log itself.
     uint64_t retainBytes = 0;
     uint32_t retainHours = 0;
     /// Limits of pins (reader.h): they become void when the finished segments hold more than this

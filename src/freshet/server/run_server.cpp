@@ -25,6 +25,7 @@
 #include "freshet/transport/verbs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -152,6 +153,13 @@ uint64_t requestMemory(uint64_t ceiling) {
     return std::max(kLeast, ceiling / 2);
 }
 
+/// How much journal is kept for streams that resume: a twentieth of the disk, as MongoDB's members
+/// of replica sets do. Less where nobody said that this server is one; nothing on small disks.
+uint64_t retainedByDefault(uint64_t diskBytes, bool isReplicaSet) {
+    constexpr uint64_t kGiB = uint64_t{1} << 30;
+    return diskBytes < 4 * kGiB ? 0 : std::min(diskBytes / 20, (isReplicaSet ? 50 : 1) * kGiB);
+}
+
 int Server::openData() {
     const std::string& path = settings_.storage.dbPath;
     if (auto listed = surroundings_.files.list(path); !listed.isOk()) {
@@ -164,8 +172,10 @@ int Server::openData() {
     store.files = &surroundings_.files;
     store.directory = path;
     store.journalCommitIntervalMs = settings_.storage.journalCommitIntervalMs;
-    store.journalRetainBytes = settings_.storage.oplogBytes;
-    store.journalRetainHours = static_cast<uint32_t>(settings_.storage.oplogRetentionHours);
+    store.journalRetainBytes = settings_.storage.oplogBytes.value_or(retainedByDefault(
+        surroundings_.files.spaceOf(path).totalBytes, !settings_.replicaSet.name.empty()));
+    store.journalRetainHours =
+        static_cast<uint32_t>(std::ceil(settings_.storage.oplogRetentionHours));
     store.checkpointIntervalMs =
         settings_.storage.checkpointMs == 0 ? kNeverMs : settings_.storage.checkpointMs;
     store.holdCommitsUntilDurable = settings_.parameterIsOn("holdCommitsUntilDurable");

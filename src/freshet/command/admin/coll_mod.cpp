@@ -67,7 +67,7 @@ StatusOr<IndexChange> parseIndex(bson::Document body) {
 StatusOr<RequestedChanges> parseChanges(bson::Document body) {
     Fields fields(body, "collMod");
     checkSharedOptions(&fields);
-    fields.refuse({"cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"});
+    fields.refuse({"cappedSize", "cappedMax", "dryRun"});
     FRESHET_RETURN_IF_ERROR(fields.status());
     RequestedChanges requested;
     if (const bson::Element index = fields.element("index")) {
@@ -81,6 +81,7 @@ StatusOr<RequestedChanges> parseChanges(bson::Document body) {
     }
     bson::Builder options;
     keepOptions(fields, kValidationOptions, &options);
+    keepOptions(fields, kImagesOptions, &options);
     requested.options = bson::OwnedDocument(options.finish());
     return requested;
 }
@@ -192,8 +193,7 @@ CommandTable modifyCommands() {
         .name = "collMod",
         .aliases = {},
         .help = "change a collection's options",
-        .fields = withSharedOptions(
-            {"index", "cappedSize", "cappedMax", "changeStreamPreAndPostImages", "dryRun"}),
+        .fields = withSharedOptions({"index", "cappedSize", "cappedMax", "dryRun"}),
         .handler = runCollMod,
         .access = Access::onCollection(Action::kCollMod),
         .inApiVersion1 = true,

@@ -36,9 +36,6 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     checkSharedOptions(&fields);
     fields.refuse({"capped", "clusteredIndex", "encryptedFields"});
     fields.refuseCollation();
-    if (fields.object("changeStreamPreAndPostImages").find("enabled").isTruthy()) {
-        fields.refuse({"changeStreamPreAndPostImages"});
-    }
     FRESHET_RETURN_IF_ERROR(checkIdIndex(fields.object("idIndex")));
     fields.boolean("autoIndexId", true);
     fields.boolean("temp", false);
@@ -54,6 +51,7 @@ StatusOr<bson::OwnedDocument> parseCreate(bson::Document body) {
     bson::Builder options;
     keepOptions(fields, kKeptOptions, &options);
     keepOptions(fields, kValidationOptions, &options);
+    keepOptions(fields, kImagesOptions, &options);
     return bson::OwnedDocument(options.finish());
 }
 
@@ -146,7 +144,6 @@ CommandTable collectionCommands() {
                                          "indexOptionDefaults",
                                          "clusteredIndex",
                                          "collation",
-                                         "changeStreamPreAndPostImages",
                                          "encryptedFields"}),
             .handler = runCreate,
             .access = Access::onCollection(Action::kCreateCollection),

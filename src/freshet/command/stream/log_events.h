@@ -36,9 +36,11 @@ public:
     /// After WouldBlock: everything durable has been given. False: there may be more at once.
     bool isDry() const { return isDry_; }
 
-    /// All events of commits below have been given; where to open the next one. 0 as long as the
-    /// place of a time has not been found.
+    /// REQUIRES: not isInCommit(). All events of commits below have been given; where to open the
+    /// next one. 0 as long as the place of a time has not been found.
     journal::Lsn position() const { return reader_->position(); }
+    /// Some events of a commit may have been given, and others not.
+    bool isInCommit() const { return commit_ != nullptr; }
     /// Of the last record that was looked at; 0: none yet.
     uint64_t timestamp() const { return timestamp_; }
 

@@ -91,15 +91,22 @@ Status Recycler::spareOne(const std::string& path, uint64_t bytes) {
     return Status::ok();
 }
 
-bool Recycler::mayGo(const FinishedSegment& oldest,
-                     Lsn redoLsn,
-                     Lsn durableLsn,
-                     uint64_t now) const {
+bool Recycler::mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn) const {
     // durableLsn above its end means that the block that follows, which begins another segment, is
     // durable, so the next open finds a beginning of the log.
-    return oldest.end <= redoLsn && oldest.end < durableLsn &&
-           keptBytes_.load(sync::kRelaxed) - oldest.bytes >= retainBytes_ &&
-           (retainSeconds_ == 0 || (oldest.timestamp >> 32) + retainSeconds_ <= now);
+    return oldest.end <= redoLsn && oldest.end < durableLsn;
+}
+
+/// What is only kept for readers takes no more of the disk than it leaves free.
+uint64_t Recycler::retainBytesNow() const {
+    const platform::DiskSpace space =
+        retainBytes_ == 0 ? platform::DiskSpace() : files_->spaceOf(directory_);
+    return space.totalBytes == 0 ? retainBytes_ : std::min(retainBytes_, space.freeBytes);
+}
+
+bool Recycler::isRetained(const FinishedSegment& oldest, uint64_t bytesMax, uint64_t now) const {
+    return keptBytes_.load(sync::kRelaxed) - oldest.bytes < bytesMax ||  // [recycler.count]
+           (retainSeconds_ != 0 && (oldest.timestamp >> 32) + retainSeconds_ > now);
 }
 
 bool Recycler::pinsEndAt(const FinishedSegment& oldest, uint64_t now) const {
@@ -125,7 +132,9 @@ Status Recycler::recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, bool isShort
     std::vector<Spare> spares;
     Status status;
     uint64_t before = *gone;
-    while (status.isOk() && !kept_.empty() && mayGo(kept_.front(), redoLsn, durableLsn, now) &&
+    const uint64_t retained = retainBytesNow();
+    while (status.isOk() && !kept_.empty() && mayGo(kept_.front(), redoLsn, durableLsn) &&
+           (isShort || !isRetained(kept_.front(), retained, now)) &&
            pins_.letGo(kept_.front().end, isShort || pinsEndAt(kept_.front(), now))) {
         status = letGo(kept_.front().path, kept_.front().bytes, &spares);
         if (status.isOk()) {

@@ -86,7 +86,8 @@ public:
     void finished(FinishedSegment segment);
     /// Recycles the segments that end at or below `redoLsn` and in front of `durableLsn`, and are
     /// outside the retention at wall clock second `now`, until one is pinned. Pins beyond their
-    /// limits become void, and with `isShort` all that are in the way. One call at a time. After a
+    /// limits become void; with `isShort` there is no retention, and all pins that are in the way
+    /// become void. One call at a time. After a
     /// status that is not ok the rest is left for the next call. Adds the number of recycled
     /// segments to *gone.
     Status recycle(Lsn redoLsn, Lsn durableLsn, uint64_t now, bool isShort, uint64_t* gone);
@@ -95,7 +96,9 @@ public:
     uint64_t recycled() const { return recycled_.load(sync::kRelaxed); }    // [recycler.count]
 
 private:
-    bool mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn, uint64_t now) const;
+    bool mayGo(const FinishedSegment& oldest, Lsn redoLsn, Lsn durableLsn) const;
+    bool isRetained(const FinishedSegment& oldest, uint64_t bytesMax, uint64_t now) const;
+    uint64_t retainBytesNow() const;
     bool pinsEndAt(const FinishedSegment& oldest, uint64_t now) const;
     /// Renames the file to a spare's name, or removes it; not yet durable.
     Status letGo(const std::string& path, uint64_t bytes, std::vector<Spare>* spares);

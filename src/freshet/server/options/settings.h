@@ -9,6 +9,7 @@
 #include "freshet/transport/server_transport.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,8 +62,8 @@ struct StorageSettings {
     bool allowForeignFiles = false;  // start in a directory that has other programs' files
     bool repair = false;             // repair what can be repaired, then end
     engine::Codec codec = engine::Codec::kZstd;
-    double memoryLimitGB = 0;  // 0: the server's own choice
-    uint64_t oplogBytes = 0;   // how much journal to keep for readers of events; 0: none
+    double memoryLimitGB = 0;            // 0: the server's own choice
+    std::optional<uint64_t> oplogBytes;  // journal kept for readers of events; absent: a default
     double oplogRetentionHours = 0;
 };
 
