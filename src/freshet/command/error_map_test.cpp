@@ -35,6 +35,8 @@ TEST(ErrorMap, NumbersThatClientsActOn) {
         {Reason::kShutdownInProgress, 91},
         {Reason::kWriteConflict, 112},
         {Reason::kTransactionEnded, 112},
+        {Reason::kChangeStreamFatalError, 280},
+        {Reason::kChangeStreamHistoryLost, 286},
         {Reason::kBsonObjectTooLarge, 10334},
         {Reason::kDuplicateKey, 11000},
         {Reason::kInterruptedAtShutdown, 11600},
