@@ -4,8 +4,10 @@
 #pragma once
 
 #include "freshet/query/cursor.h"
+#include "freshet/query/tail.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,11 +26,23 @@ struct AggregateRequest {
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
     /// The documents of callersStage(). Absent: a pipeline with such a stage is refused.
     std::optional<std::vector<bson::OwnedDocument>> source;
+    /// The events of a pipeline that begins with $changeStream; null for any other. Each has its
+    /// resume token as its _id. The cursor then reads no collection.
+    std::unique_ptr<TailSource> tail;
+    /// How many parts of its first event the client already has: it resumes behind one of them.
+    /// Until that event is given, resumeToken() of `tail` is what the client resumes with.
+    int32_t skipParts = 0;
 };
 
 /// The first stage, if its documents describe the server ($currentOp, $collStats ...) and so must
 /// come from the caller. Missing for any other first stage.
 bson::Element callersStage(bson::Document pipeline);
+
+/// The first stage is $changeStream.
+bool isChangeStream(bson::Document pipeline);
+/// Checks which stages follow $changeStream, before its source is made: kIllegalOperation for those
+/// that it does not permit ($out among them). REQUIRES: isChangeStream(), checkStageNames() is ok.
+Status checkChangeStream(bson::Document pipeline);
 
 /// The error of $listSearchIndexes and of the commands for search indexes: those of MongoDB's
 /// server when it runs without the search service.

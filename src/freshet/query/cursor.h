@@ -9,6 +9,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/query/borrowed_documents.h"
 #include "freshet/query/spill.h"
+#include "freshet/query/tail.h"
 #include "freshet/query/transaction.h"
 #include "freshet/query/work.h"
 #include "freshet/sync/wait_token.h"
@@ -74,6 +75,12 @@ public:
     virtual const sync::WaitToken& token() const = 0;
     /// True when next() will add nothing more.
     virtual bool isExhausted() const = 0;
+    /// After WouldBlock: it has given everything that exists so far, and token() completes when
+    /// there may be more, perhaps much later. It needs not be attached meanwhile.
+    virtual bool awaitsData() const { return false; }
+    /// From where a new cursor would continue behind the last document that was added to a batch,
+    /// or further on if nothing was of interest since. {}: it has no such places.
+    virtual bson::OwnedDocument resumeToken() const { return {}; }
     /// About how much memory it holds while it is detached: its request and what it has buffered.
     virtual uint64_t heldBytes() const { return kCursorBytes; }
     /// The work of all calls of next() together.
@@ -109,6 +116,15 @@ struct FindRequest {
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(const WorkUnit& unit,
                                                 catalog::CollectionRef collection,
                                                 FindRequest&& request);
+
+/// The documents of a source that match, with skip, limit and projection. `endsWhenDry`: it is
+/// exhausted when it has given everything that exists; else it goes on until the source is over.
+/// They come in the source's order. kInvalid (a tail) or kUnsupported: the request wants another
+/// order, or an index, keys or record ids.
+StatusOr<std::unique_ptr<QueryCursor>> makeTailFind(const WorkUnit& unit,
+                                                    FindRequest&& request,
+                                                    std::unique_ptr<TailSource> source,
+                                                    bool endsWhenDry);
 
 /// Counts the documents that match; used like WriteOp in write.h.
 class CountOp {

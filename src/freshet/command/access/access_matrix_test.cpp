@@ -286,6 +286,7 @@ const std::vector<StageRow>& stageRows() {
         {"$bucket", kHere, R"({"$bucket": {"groupBy": "$a", "boundaries": [0, 1], "default": 2}})"},
         {"$bucketAuto", kHere, R"({"$bucketAuto": {"groupBy": "$a", "buckets": 2}})"},
         {"$changeStream", "find@C", R"({"$changeStream": {}})", "$N"},
+        {"$changeStreamSplitLargeEvent", kHere, R"({"$changeStreamSplitLargeEvent": {}})"},
         {"$collStats", "collStats@C", R"({"$collStats": {"latencyStats": {}}})", "$N"},
         {"$count", kHere, R"({"$count": "n"})"},
         {"$currentOp", "inprog@*", R"({"$currentOp": {"allUsers": true}})", "admin"},

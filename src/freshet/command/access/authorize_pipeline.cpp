@@ -22,7 +22,8 @@ Status notInApi(const std::string& text) {
 
 /// REQUIRES: the caller demands API Version 1.
 Status checkApi(const bson::Element& stage) {
-    constexpr std::string_view kOutside[] = {"$currentOp",
+    constexpr std::string_view kOutside[] = {"$changeStreamSplitLargeEvent",
+                                             "$currentOp",
                                              "$indexStats",
                                              "$listLocalSessions",
                                              "$listSearchIndexes",

@@ -27,13 +27,17 @@ public:
         source.collection = request_.collection;
         source.hint = request_.hint;
         run_.bring(std::move(request_.source));
+        if (request_.tail != nullptr) {
+            dcheck(query::isChangeStream(request_.pipeline.view()));
+            run_.follow(std::move(request_.tail), request_.skipParts);
+        }
         FRESHET_ASSIGN_OR_RETURN(
             last_, maker.makeOver(request_.pipeline.view(), std::move(source), &facts_));
         return Status::ok();
     }
 
     void attach() override {
-        if (!txn_.isOpen()) {
+        if (run_.tail() == nullptr && !txn_.isOpen()) {
             txn_.open();
             run_.attach(*txn_);
         }
@@ -47,9 +51,10 @@ public:
 
     Status next(Batch* batch) override {
         sync::Slice slice(unit_.store.epochs());
-        dcheck(txn_.isOpen());
+        dcheck(txn_.isOpen() || run_.tail() != nullptr);
         run_.startTurn();
         if (!pending_.isEmpty() && batch->add(pending_.view(), pending_.share())) {
+            noteGiven(pending_.view());
             pending_.clear();
         }
         while (!atEnd_ && pending_.isEmpty() && !batch->isFull()) {
@@ -65,6 +70,15 @@ public:
 
     const sync::WaitToken& token() const override { return run_.token(); }
     bool isExhausted() const override { return atEnd_ && pending_.isEmpty(); }
+    bool awaitsData() const override { return run_.tail() != nullptr && run_.tail()->isDry; }
+    bson::OwnedDocument resumeToken() const override {
+        const Tail* const tail = run_.tail();
+        if (tail == nullptr) {
+            return {};
+        }
+        const bool isAhead = !pending_.isEmpty() || tail->partsLeft > 0;
+        return isAhead ? bson::OwnedDocument(lastToken_) : tail->source->resumeToken();
+    }
     WorkDone work() const override { return run_.work(); }
     uint64_t heldBytes() const override {
         return kCursorBytes + 4 * request_.pipeline.bytes().size() + pending_.bytes() +
@@ -95,8 +109,15 @@ private:
         if (document.size() >= kBorrowBytesMin) {
             share = last_->share();
         }
-        if (!batch->add(document, std::move(share))) {
+        if (batch->add(document, std::move(share))) {
+            noteGiven(document);
+        } else {
             pending_.hold(document, std::move(share));
+        }
+    }
+    void noteGiven(bson::Document document) {
+        if (run_.tail() != nullptr) {
+            lastToken_.assign(document.find("_id").document().bytes());
         }
     }
     void addCursorStage(bson::Builder* stages) const {
@@ -117,7 +138,8 @@ private:
     PipelineFacts facts_;
     StagePtr last_;
     bool atEnd_ = false;
-    HeldDocument pending_;  // a document that did not fit into the last batch
+    HeldDocument pending_;   // a document that did not fit into the last batch
+    std::string lastToken_;  // of the last document that did, if the pipeline is a change stream
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ constexpr StageParser kStages[] = {
     {"$unionWith", makeUnionWith},
     {"$bucket", makeBucket},
     {"$bucketAuto", makeBucketAuto},
+    {"$changeStreamSplitLargeEvent", makeSplitLargeEvent},
 };
 
 /// Stages that produce documents, and stages that write them.
@@ -55,12 +56,8 @@ constexpr std::string_view kSources[] = {"$documents",
                                          "$vectorSearch"};
 constexpr std::string_view kSinks[] = {"$out", "$merge"};
 /// MongoDB's that do not exist here: the reader of the error need not look for a typing error.
-constexpr std::string_view kNotYet[] = {"$changeStreamSplitLargeEvent",
-                                        "$densify",
-                                        "$fill",
-                                        "$listSampledQueries",
-                                        "$setWindowFields",
-                                        "$shardedDataDistribution"};
+constexpr std::string_view kNotYet[] = {
+    "$densify", "$fill", "$listSampledQueries", "$setWindowFields", "$shardedDataDistribution"};
 
 bool isSource(std::string_view name) {
     return std::find(std::begin(kSources), std::end(kSources), name) != std::end(kSources);
@@ -166,6 +163,10 @@ StageOr PipelineMaker::makeOver(Document stages,
     FRESHET_RETURN_IF_ERROR(checkStages(stages, stagesMade));
     const Element first = stages.isEmpty() ? Element() : *stages.begin()->document().begin();
     if (!first.isMissing() && isSource(first.name())) {
+        const bool isChangeStream = query::isChangeStream(stages);
+        if (isChangeStream) {
+            FRESHET_RETURN_IF_ERROR(checkChangeStream(stages));
+        }
         FRESHET_ASSIGN_OR_RETURN(StagePtr source, makeSource(*this, first));
         std::vector<Element> specs;
         for (const Element& stage : stages) {
@@ -175,7 +176,9 @@ StageOr PipelineMaker::makeOver(Document stages,
             facts->stages = specs;
         }
         specs.erase(specs.begin());
-        return chain(*this, specs, 0, std::move(source));
+        FRESHET_ASSIGN_OR_RETURN(StagePtr last, chain(*this, specs, 0, std::move(source)));
+        return isChangeStream ? endChangeStream(run, stages, std::move(last))
+                              : StageOr(std::move(last));
     }
     FRESHET_ASSIGN_OR_RETURN(ArrangedPipeline arranged, arrange(stages, variables));
     request.filter = bothOf(request.filter, arranged.filter);

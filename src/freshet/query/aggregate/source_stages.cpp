@@ -75,7 +75,7 @@ StageOr makeSource(const PipelineMaker& maker, const Element& spec) {
             "Using $search and $vectorSearch aggregation stages" + std::string(kHowToEnable));
     }
     if (name == "$changeStream") {
-        return invalid(location(40573), "Change streams are not supported yet by Freshet");
+        return makeChangeStream(maker);
     }
     return Status(Code::kUnsupported, name + " is not supported by this server");
 }

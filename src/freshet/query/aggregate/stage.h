@@ -13,6 +13,7 @@
 #include "freshet/query/exec/row_stream.h"
 #include "freshet/query/expression/expression.h"
 #include "freshet/query/spill.h"
+#include "freshet/query/tail.h"
 
 #include <functional>
 #include <memory>
@@ -38,6 +39,16 @@ struct Output {
         isEnd = true;
         return Status::ok();
     }
+};
+
+/// What the stages of a pipeline over a TailSource share.
+struct Tail {
+    std::unique_ptr<TailSource> source;
+    int32_t skipParts = 0;  // of the first document, that are not given again
+    uint64_t given = 0;     // documents, by the source
+    bson::Element id;       // of the document that the source gave last
+    bool isDry = false;     // the last call has found that there is nothing more now
+    size_t partsLeft = 0;   // of that document, if it is given in parts
 };
 
 /// What the stages of one run share, including those of inner pipelines.
@@ -80,6 +91,16 @@ public:
         return std::exchange(source_, std::nullopt);
     }
 
+    /// Sets what the pipeline's first stage, $changeStream, reads from.
+    void follow(std::unique_ptr<TailSource> source, int32_t skipParts) {
+        tail_.emplace();
+        tail_->source = std::move(source);
+        tail_->skipParts = skipParts;
+    }
+    /// Null: it reads collections, or nothing.
+    Tail* tail() { return tail_.has_value() ? &*tail_ : nullptr; }
+    const Tail* tail() const { return tail_.has_value() ? &*tail_ : nullptr; }
+
     /// Adds a stream that is attached and detached with the run.
     void add(RowStream* stream);
     void remove(RowStream* stream);
@@ -94,6 +115,7 @@ private:
     const MemoryRules memory_;
     SpillCounts spilled_;
     std::optional<std::vector<bson::OwnedDocument>> source_;
+    std::optional<Tail> tail_;
     engine::Txn* txn_ = nullptr;
     Turn turn_;
     sync::WaitToken token_ = sync::WaitToken::completed();

@@ -66,6 +66,7 @@ FRESHET_STAGE(makeFacet);
 FRESHET_STAGE(makeUnionWith);
 FRESHET_STAGE(makeBucket);
 FRESHET_STAGE(makeBucketAuto);
+FRESHET_STAGE(makeSplitLargeEvent);
 #undef FRESHET_STAGE
 
 /// The fields of a $group. `id`: what to group by if `fields` has no _id, else null.
@@ -80,6 +81,10 @@ StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker
                                                              const bson::Element& spec);
 /// Stages that produce documents from something other than a collection.
 StatusOr<StagePtr> makeSource(const PipelineMaker& maker, const bson::Element& spec);
+/// The stages of a pipeline that begins with $changeStream: the first one, and the checks behind
+/// the last one.
+StatusOr<StagePtr> makeChangeStream(const PipelineMaker& maker);
+StatusOr<StagePtr> endChangeStream(PipelineRun& run, bson::Document stages, StagePtr last);
 
 /// A pipeline's $match stages that may run first, and the remaining stages. `specs` point into the
 /// pipeline's text or into *held.

@@ -10,6 +10,9 @@
 
 namespace freshet::query {
 
+/// A request and what was parsed from it: about three times the size of its documents.
+uint64_t heldBytesOf(const FindRequest& request);
+
 class AttachedCursor : public QueryCursor {
 public:
     void attach() final {

@@ -28,16 +28,6 @@ const char* projectionStage(bson::Document spec) {
     return "PROJECTION_SIMPLE";
 }
 
-/// A request and what was parsed from it: about three times the size of its documents.
-uint64_t heldBytesOf(const FindRequest& request) {
-    uint64_t bytes = 0;
-    for (const bson::OwnedDocument* part :
-         {&request.filter, &request.projection, &request.sort, &request.variables}) {
-        bytes += part->bytes().size();
-    }
-    return 4 * bytes;
-}
-
 class FindCursor final : public AttachedCursor {
 public:
     FindCursor(const WorkUnit& unit,
@@ -277,6 +267,15 @@ private:
 };
 
 }  // namespace
+
+uint64_t heldBytesOf(const FindRequest& request) {
+    uint64_t bytes = 0;
+    for (const bson::OwnedDocument* part :
+         {&request.filter, &request.projection, &request.sort, &request.variables}) {
+        bytes += part->bytes().size();
+    }
+    return 4 * bytes;
+}
 
 StatusOr<std::unique_ptr<QueryCursor>> makeFind(const WorkUnit& unit,
                                                 catalog::CollectionRef collection,
