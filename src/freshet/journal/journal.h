@@ -165,7 +165,8 @@ public:
     Lsn tailLsn() const;
     /// Everything below is on stable storage.
     Lsn durableLsn() const;
-    /// Timestamp above that of every record appended so far.
+    /// Timestamp above that of every record appended so far, and not above that of any record whose
+    /// append starts after this call.
     uint64_t now() const;
     /// Ok, or why nothing can be written any more.
     Status health() const;

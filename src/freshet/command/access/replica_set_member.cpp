@@ -133,8 +133,8 @@ bson::OwnedDocument configOf(const Invocation& call) {
     return wholeConfig(call, stored == nullptr ? bson::Document() : stored->view());
 }
 
-bson::Timestamp clusterTime() {
-    return {static_cast<uint64_t>(platform::wallMillis() / 1000) << 32 | 1};
+bson::Timestamp clusterTime(const Services& services) {
+    return {services.store.journal().now() - 1};
 }
 
 int64_t topologyCounter(const Services& services) {
@@ -183,18 +183,18 @@ void addMember(const Invocation& call, bson::Builder* out) {
         out->add("electionId", electionId());
     }
     auto last = out->object("lastWrite");
-    addOpTime("opTime", &last);
+    addOpTime(call.services, "opTime", &last);
     last.add("lastWriteDate", bson::Date{platform::wallMillis()});
-    addOpTime("majorityOpTime", &last);
+    addOpTime(call.services, "majorityOpTime", &last);
     last.add("majorityWriteDate", bson::Date{platform::wallMillis()});
 }
 
-void addOpTime(std::string_view name, bson::Builder* out) {
-    out->object(name).add("ts", clusterTime()).add("t", kTerm);
+void addOpTime(const Services& services, std::string_view name, bson::Builder* out) {
+    out->object(name).add("ts", clusterTime(services)).add("t", kTerm);
 }
 
-void addClusterTime(bson::Builder* reply) {
-    const bson::Timestamp now = clusterTime();
+void addClusterTime(const Services& services, bson::Builder* reply) {
+    const bson::Timestamp now = clusterTime(services);
     {
         auto shown = reply->object("$clusterTime");
         shown.add("clusterTime", now);

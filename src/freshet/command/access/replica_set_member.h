@@ -37,12 +37,13 @@ bson::OwnedDocument configOf(const Invocation& call);
 /// For hello, and for serverStatus.repl: hosts, setName, primary, me, ...
 void addMember(const Invocation& call, bson::Builder* out);
 
-/// The current second as a point in the log. A single member is always up to date with itself:
-/// whatever was acknowledged before is visible to later requests, so no time has to be waited for.
-bson::Timestamp clusterTime();
+/// The log's time: not below the timestamp of any record so far, and below those of all records to
+/// come. A single member is always up to date with itself: whatever was acknowledged before is
+/// visible to later requests, so no time has to be waited for.
+bson::Timestamp clusterTime(const Services& services);
 /// {ts, t}: now as a point in the log.
-void addOpTime(std::string_view name, bson::Builder* out);
+void addOpTime(const Services& services, std::string_view name, bson::Builder* out);
 /// $clusterTime and operationTime, the last fields of a member's replies.
-void addClusterTime(bson::Builder* reply);
+void addClusterTime(const Services& services, bson::Builder* reply);
 
 }  // namespace freshet::command

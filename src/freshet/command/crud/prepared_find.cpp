@@ -167,8 +167,8 @@ void PreparedFind::makeEmptyReply(const Services& services, const std::string& n
     }
 }
 
-void PreparedFind::renewTimes() {
-    const uint64_t now = clusterTime().value;
+void PreparedFind::renewTimes(const Services& services) {
+    const uint64_t now = clusterTime(services).value;
     for (const size_t at : timesAt_) {
         storeLe(emptyReply_.data() + at, now);
     }
@@ -200,9 +200,6 @@ bool PreparedFind::takeAnother(ByteView message, const UserRef& user) {
 }
 
 bool PreparedFind::answer(Invocation& call) {
-    if (timesAt_[0] != 0) {
-        renewTimes();
-    }
     call.reply.close();
     std::string& message = call.message;
     message.resize(wire::kOpMsgBodyAt);
@@ -214,6 +211,10 @@ bool PreparedFind::answer(Invocation& call) {
     if (!isFound && status.code() != Code::kNotFound) {
         isPrepared_ = false;
         return false;
+    }
+    // After the read: the time is not below that of anything it saw.
+    if (timesAt_[0] != 0) {
+        renewTimes(call.services);
     }
     if (!large.isEmpty()) {
         call.borrowed = std::make_unique<query::BorrowedDocuments>();

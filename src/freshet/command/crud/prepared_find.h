@@ -55,7 +55,7 @@ private:
     bool findHoles();
     void makeEmptyReply(const Services& services, const std::string& ns);
     /// Puts the present cluster time into emptyReply_.
-    void renewTimes();
+    void renewTimes(const Services& services);
 
     std::string message_;
     wire::Request request_;           // of message_

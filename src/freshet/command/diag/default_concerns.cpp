@@ -159,7 +159,7 @@ Status compose(const Invocation& call, bson::Builder* out) {
     } else if (oldWrite) {
         out->add(oldWrite);
     }
-    out->add("updateOpTime", clusterTime());
+    out->add("updateOpTime", clusterTime(call.services));
     out->add("updateWallClockTime", bson::Date{platform::wallMillis()});
     return Status::ok();
 }

@@ -34,7 +34,7 @@ void addSelf(const Invocation& call, bson::Builder* list) {
     self.add("stateStr", isPrimary ? "PRIMARY" : "SECONDARY");
     self.add("uptime",
              static_cast<int32_t>((platform::wallMillis() - facts.startedWallMs) / 1'000));
-    addOpTime("optime", &self);
+    addOpTime(call.services, "optime", &self);
     self.add("optimeDate", bson::Date{platform::wallMillis()});
     self.add("lastAppliedWallTime", bson::Date{platform::wallMillis()});
     self.add("lastDurableWallTime", bson::Date{platform::wallMillis()});
@@ -60,11 +60,11 @@ sync::Task<Status> runGetStatus(Invocation& call) {
     reply.add("writableVotingMembersCount", int32_t{1});
     {
         auto times = reply.object("optimes");
-        addOpTime("lastCommittedOpTime", &times);
+        addOpTime(call.services, "lastCommittedOpTime", &times);
         times.add("lastCommittedWallTime", bson::Date{platform::wallMillis()});
-        addOpTime("readConcernMajorityOpTime", &times);
-        addOpTime("appliedOpTime", &times);
-        addOpTime("durableOpTime", &times);
+        addOpTime(call.services, "readConcernMajorityOpTime", &times);
+        addOpTime(call.services, "appliedOpTime", &times);
+        addOpTime(call.services, "durableOpTime", &times);
         times.add("lastAppliedWallTime", bson::Date{platform::wallMillis()});
         times.add("lastDurableWallTime", bson::Date{platform::wallMillis()});
     }

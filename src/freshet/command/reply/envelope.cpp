@@ -11,7 +11,7 @@ namespace {
 
 void addTimes(const Services& services, bson::Builder* reply) {
     if (isReplicaSet(services)) {
-        addClusterTime(reply);
+        addClusterTime(services, reply);
     }
 }
 

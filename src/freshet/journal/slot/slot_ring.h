@@ -113,7 +113,8 @@ public:
     bool isOpen(uint64_t slotNo) const;
     /// A lower bound on the LSN of every join that begins after this call.
     uint64_t tail() const;
-    /// Timestamp of the tail: above that of every finished join (docs/design/journal.md).
+    /// Timestamp of the tail: above that of every finished join, and not above that of any join
+    /// that begins after this call (docs/design/journal.md). Lock-free.
     uint64_t now() const;
     /// A slot's mark as it is now (Slot::marks), for tests.
     uint64_t mark(uint64_t slotNo, uint32_t unit) const {
@@ -416,10 +417,19 @@ uint64_t BasicSlotRing<Policy>::tail() const {
 
 template <typename Policy>
 uint64_t BasicSlotRing<Policy>::now() const {
-    uint64_t a = active();
-    uint64_t base = timeBase(a);
-    SlotWord word = load(a);
-    return word.isLap(lapOf(a)) ? base + word.joined() : base + units_;
+    for (;;) {
+        const uint64_t a = active();
+        const uint64_t base = timeBase(a);
+        const SlotWord word = load(a);
+        if (word.isLap(lapOf(a))) {
+            return base + word.joined();
+        }
+        // It was written and reopened. As long as no thread has moved `active` past it, the base is
+        // still its own; else the base may be that of the next lap, above records to come.
+        if (active() == a) {
+            return base + units_;
+        }
+    }
 }
 
 }  // namespace freshet::journal
