@@ -32,10 +32,10 @@ enum class EventKind : uint8_t {
     kDropDatabase = 8,  // without collection and uuid; behind the kDrop of each collection
     kCreateIndexes = 9,  // details: {indexes: [specifications]}
     kDropIndexes = 10,   // details: {indexes: [specifications]}
-    kModify =
-        11,  // details: {options: {...}, optionsBefore: {...}, indexes: [changed specifications]}
-    kTransaction = 12,  // details: {lsid: <bytes>, txnNumber}; the last event of its commit
-    kStatement = 13,    // details: {lsid, txnNumber, stmtId}; behind the event of its write
+    kModify = 11,        // details: {options: {...}, optionsBefore: {...}, indexes: [changed
+                         // specifications], indexesBefore: [the same as they were]}
+    kTransaction = 12,   // details: {lsid: <bytes>, txnNumber}; the last event of its commit
+    kStatement = 13,     // details: {lsid, txnNumber, stmtId}; behind the event of its write
 };
 
 inline bool isOfDocument(EventKind kind) {

@@ -162,16 +162,20 @@ private:
         bson::Builder details;
         details.add("options", next_->options.view());
         details.add("optionsBefore", existing_->options.view());
-        {
-            bson::Builder specs = details.array("indexes");
-            for (size_t i = 0; i < next_->indexes.size(); ++i) {
-                if (next_->indexes[i] != existing_->indexes[i]) {
-                    specs.push(next_->indexes[i]->spec.view());
-                }
-            }
-        }
+        addChangedIndexes("indexes", *next_, &details);
+        addChangedIndexes("indexesBefore", *existing_, &details);
         const bson::OwnedDocument held(details.finish());
         return addDefinitionEvent(txn, EventKind::kModify, *next_, held.view());
+    }
+
+    /// The specifications that `of` has of the indexes that change.
+    void addChangedIndexes(std::string_view name, const Collection& of, bson::Builder* out) {
+        bson::Builder specs = out->array(name);
+        for (size_t i = 0; i < of.indexes.size(); ++i) {
+            if (next_->indexes[i] != existing_->indexes[i]) {
+                specs.push(of.indexes[i]->spec.view());
+            }
+        }
     }
 
     void publish() override {
