@@ -386,8 +386,10 @@ void ConnectionImpl::finish(Invocation& call, Status* status) {
 /// The command's time, as far as it is meaningful.
 uint64_t microsOf(const Invocation& call) {
     // An awaited hello takes as long as the client asks for.
-    return call.command.name == "hello" ? 0
-                                        : (platform::monotonicNanos() - call.startNanos) / 1'000;
+    return call.command.name == "hello"
+               ? 0
+               : (platform::monotonicNanos() - call.startNanos - call.awaitedNanos) /
+                     kNanosPerMicro;
 }
 
 /// The limits apply to everything that this coroutine calls and awaits.
@@ -443,7 +445,7 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
     }
     finish(call, &status);
     const OperationEnd end{status, microsOf(call), call.replyBytes()};
-    LongPasses::leave(call, call.startNanos + end.micros * kNanosPerMicro);
+    LongPasses::leave(call, call.startNanos + call.awaitedNanos + end.micros * kNanosPerMicro);
     count(call, end);
     if (mayBeReported(call, end)) {
         co_await report(call, end);
@@ -697,6 +699,10 @@ void Dispatcher::recordStart() {
 
 bool Dispatcher::needsLogin() const {
     return impl_->services.facts.authEnabled;
+}
+
+Services& Dispatcher::servicesForTest() {
+    return impl_->services;
 }
 
 void Dispatcher::beginShutdown() {

@@ -104,6 +104,8 @@ public:
     virtual void onReplyLost() = 0;
 };
 
+struct Services;
+
 class Dispatcher {
 public:
     Dispatcher(catalog::Catalog& catalog, ServerFacts facts);
@@ -124,6 +126,9 @@ public:
     bool needsLogin() const;
     /// Commands that arrive from now on get ShutdownInProgress; cursors are ended.
     void beginShutdown();
+
+    /// What its commands share.
+    Services& servicesForTest();
 
 private:
     struct Impl;

@@ -41,7 +41,7 @@ bson::Element callersStage(bson::Document pipeline);
 /// The first stage is $changeStream.
 bool isChangeStream(bson::Document pipeline);
 /// Checks which stages follow $changeStream, before its source is made: kIllegalOperation for those
-/// that it does not permit ($out among them). REQUIRES: isChangeStream(), checkStageNames() is ok.
+/// that it does not permit ($out among them). REQUIRES: isChangeStream().
 Status checkChangeStream(bson::Document pipeline);
 
 /// The error of $listSearchIndexes and of the commands for search indexes: those of MongoDB's

@@ -161,6 +161,10 @@ sync::Task<Status> runAggregate(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(documents.status());
         command->request.source = std::move(*documents);
     }
+    const bool isChangeStream = query::isChangeStream(command->pipeline);
+    if (isChangeStream) {
+        FRESHET_CO_RETURN_IF_ERROR(query::checkChangeStream(command->pipeline));
+    }
     std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {
         if (call.generic.isLinearizable) {
@@ -181,6 +185,8 @@ sync::Task<Status> runAggregate(Invocation& call) {
     FirstBatch first;
     first.ns = std::move(ns);
     first.batchSize = *batchSize;
+    first.isTailable = isChangeStream;
+    first.awaitsData = isChangeStream;
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }
 

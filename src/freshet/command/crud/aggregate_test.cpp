@@ -288,6 +288,9 @@ TEST_F(AggregateTest, Refuses) {
     expectError(R"([{"$lookup": 1}])", 9);
     expectError(R"([{"$match": {}}, {"$indexStats": {}}])", 40602);
     expectError(R"([{"$changeStream": {}}])", 40573);
+    expectError(R"([{"$changeStream": {}}, {"$group": {"_id": 1}}])", 20);
+    expectError(R"([{"$changeStream": {}}, {"$match": {}}, {"$out": "x"}])", 20);
+    expectError(R"([{"$match": {}}, {"$changeStreamSplitLargeEvent": {}}])", 20);
     expectError(R"([{"$bucket": {"groupBy": "$n", "boundaries": [1]}}])", 40192);
     expectError(R"([{"$bucket": {"groupBy": "$n", "boundaries": [100, 200]}}])", 40066);
     expectError(R"([{"$sample": {}}])", 28749);

@@ -52,14 +52,20 @@ private:
     size_t next_ = 0;
 };
 
+bool hasCome(uint64_t nanos) {
+    return nanos != 0 && platform::monotonicNanos() >= nanos;
+}
+
 /// Fills the rest of the batch from an attached cursor that has to wait, or yields. `id`: the
-/// registered cursor's, 0 for a new one.
+/// registered cursor's, 0 for a new one. WouldBlock: the cursor has given all that exists, or the
+/// time `untilNanos` has come.
 sync::Task<Status> goOn(Invocation& call,
                         query::QueryCursor& cursor,
                         int64_t id,
-                        query::Batch* batch) {
+                        query::Batch* batch,
+                        uint64_t untilNanos = 0) {
     Status status = Status::wouldBlock();
-    while (status.isWouldBlock()) {
+    while (status.isWouldBlock() && !cursor.awaitsData() && !hasCome(untilNanos)) {
         noteYieldOf(call, cursor);
         FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
         if (id != 0 && call.services.cursors.isKilled(id)) {
@@ -71,7 +77,8 @@ sync::Task<Status> goOn(Invocation& call,
     co_return status;
 }
 
-/// {cursor: {firstBatch: [...], id: ..., ns: ...}}, written as it is read.
+/// {cursor: {firstBatch: [...], postBatchResumeToken: ..., id: ..., ns: ...}}, written as it is
+/// read.
 class CursorReply {
 public:
     /// `borrowed`: as in query::Batch.
@@ -85,11 +92,23 @@ public:
           batch_(&array_, documentsMax, bytesMax, borrowed) {}
 
     query::Batch* batch() { return &batch_; }
-    /// `bytesBorrowed`: of all documents that were left out of the batch.
-    void finish(int64_t id, const std::string& ns, size_t bytesBorrowed = 0) {
-        array_.close(bytesBorrowed);
-        cursor_.add("id", id).add("ns", ns);
-        cursor_.close(bytesBorrowed);
+    struct Rest {
+        int64_t id = 0;
+        std::string ns;
+        bson::OwnedDocument resumeToken{};  // {}: the cursor has none
+        bool isInvalidated = false;         // a change stream has ended
+        size_t bytesBorrowed = 0;           // of all documents that were left out of the batch
+    };
+    void finish(const Rest& rest) {
+        array_.close(rest.bytesBorrowed);
+        if (!rest.resumeToken.view().isEmpty()) {
+            cursor_.add("postBatchResumeToken", rest.resumeToken.view());
+        }
+        if (rest.isInvalidated) {
+            cursor_.add("invalidated", true);
+        }
+        cursor_.add("id", rest.id).add("ns", rest.ns);
+        cursor_.close(rest.bytesBorrowed);
     }
 
 private:
@@ -102,7 +121,8 @@ private:
 struct Plan {
     std::string_view field;
     size_t documentsMax;
-    bool isLast = false;  // the cursor is not kept
+    bool isLast = false;      // the cursor is not kept
+    uint64_t untilNanos = 0;  // how long to wait for data; 0: not at all
 };
 
 /// Keeps the cursor until its client asks for more; a new one is registered.
@@ -145,15 +165,16 @@ Status conclude(
         call.services.cursors.forget(cursor.id);
     }
     FRESHET_RETURN_IF_ERROR(std::move(status));
-    const std::string ns = cursor.ns;
-    int64_t id = 0;
+    CursorReply::Rest rest{.ns = cursor.ns, .resumeToken = cursor.cursor->resumeToken()};
+    rest.isInvalidated = cursor.cursor->isExhausted() && !rest.resumeToken.view().isEmpty();
+    rest.bytesBorrowed = call.borrowedBytes();
     if (!isOver) {
-        FRESHET_ASSIGN_OR_RETURN(id, keep(call, std::move(cursor)));
+        FRESHET_ASSIGN_OR_RETURN(rest.id, keep(call, std::move(cursor)));
     }
-    reply->finish(id, ns, call.borrowedBytes());
+    reply->finish(rest);
     call.stats.nReturned = static_cast<int64_t>(reply->batch()->count());
-    call.stats.cursorId = id;
-    call.hasOpenCursor = id != 0;
+    call.stats.cursorId = rest.id;
+    call.hasOpenCursor = rest.id != 0;
     return Status::ok();
 }
 
@@ -162,29 +183,120 @@ void noteWork(Invocation& call, const query::QueryCursor& cursor, const query::W
     call.stats.work.subtract(before);
 }
 
-/// Attaches the cursor, fills a batch, waits for the disk when the read concern asks for it, and
-/// keeps what is left.
+/// Reads one batch from a cursor. The cursor is attached while it is read, not while data is
+/// awaited.
+class Reading {
+public:
+    Reading(Invocation& call, ClientCursor& cursor, query::Batch* batch, uint64_t untilNanos)
+        : call_(call), cursor_(cursor), batch_(batch), untilNanos_(untilNanos) {}
+
+    /// A getMore's cursor has scripts.
+    bool needsScriptThread() const { return cursor_.hasScripts && !call_.runsScripts; }
+
+    /// Reads until the batch is full or the cursor at its end. WouldBlock: readOn() continues.
+    /// REQUIRES: a thread on which its scripts may run.
+    Status begin() {
+        source().attach();
+        // After attach(): everything in the snapshot was appended before this.
+        tail_ = call_.services.store.journal().tailLsn();
+        Status status = source().next(batch_);
+        if (!status.isWouldBlock()) {
+            source().detach();
+        }
+        return status;
+    }
+    /// WouldBlock: there is nothing more now.
+    sync::Task<Status> readOn() {
+        Status status = co_await goOn(call_, source(), cursor_.id, batch_, untilNanos_);
+        source().detach();
+        co_return status;
+    }
+    /// Both together, on a thread on which its scripts may run.
+    sync::Task<Status> read() {
+        return needsScriptThread() ? call_.services.scripts.run(call_, readHere()) : readHere();
+    }
+    /// There is nothing more now: waits until there is, if the batch is empty and the time has not
+    /// come.
+    sync::Task<Status> awaitData() {
+        Status status = Status::wouldBlock();
+        while (status.isWouldBlock() && batch_->count() == 0 && untilNanos_ != 0 &&
+               !hasCome(untilNanos_)) {
+            const uint64_t begun = platform::monotonicNanos();
+            status = co_await waitOrStop(call_, source().token(), untilNanos_);
+            call_.awaitedNanos += platform::monotonicNanos() - begun;
+            if (status.isOk()) {
+                status = co_await read();
+            }
+        }
+        co_return status.isWouldBlock() ? Status::ok() : status;
+    }
+    /// Everything that was read is on stable storage.
+    sync::Task<Status> waitUntilDurable() {
+        journal::Journal& journal = call_.services.store.journal();
+        if (!cursor_.isTailable) {
+            return command::waitUntilDurable(journal, tail_);
+        }
+        // Its documents may be newer than its last attach().
+        return command::waitUntilDurable(journal, batch_->count() == 0 ? 0 : journal.tailLsn());
+    }
+
+private:
+    query::QueryCursor& source() const { return *cursor_.cursor; }
+    sync::Task<Status> readHere() {
+        Status status = begin();
+        if (status.isWouldBlock()) {
+            status = co_await readOn();
+        }
+        co_return status;
+    }
+
+    Invocation& call_;
+    ClientCursor& cursor_;
+    query::Batch* const batch_;
+    const uint64_t untilNanos_;
+    journal::Lsn tail_ = 0;  // at the last attach()
+};
+
+/// An error of a running tail, with what MongoDB says before it. Some stages have said it already.
+Status inContext(const Invocation& call, Status status) {
+    if (status.code() == Code::kCancelled || status.text().starts_with("PlanExecutor error")) {
+        return status;
+    }
+    return status.withContext(call.command.kind == OpKind::kGetMore
+                                  ? "Executor error during getMore :: caused by :"
+                              : call.command.kind == OpKind::kQuery
+                                  ? "Executor error during find command :: caused by :"
+                                  : "PlanExecutor error during aggregation :: caused by :");
+}
+
+/// Fills a batch, waits for the disk when the read concern asks for it, and keeps what is left.
 sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan plan) {
     CursorReply reply(&call.reply,
                       plan.field,
                       plan.documentsMax,
                       batchBytesMax(call, plan.isLast),
                       call.mayBorrow ? &call.borrowed : nullptr);
-    query::QueryCursor& source = *cursor.cursor;
     Status status;
     if (plan.documentsMax > 0) {
-        const query::WorkDone before = source.work();
-        source.attach();
-        // After attach(): everything in the snapshot was appended before this.
-        const journal::Lsn tail = call.services.store.journal().tailLsn();
-        status = source.next(reply.batch());
-        if (status.isWouldBlock()) {
-            status = co_await goOn(call, source, cursor.id, reply.batch());
+        const query::WorkDone before = cursor.cursor->work();
+        Reading reading(call, cursor, reply.batch(), plan.untilNanos);
+        if (reading.needsScriptThread()) {
+            status = co_await reading.read();
+        } else {
+            status = reading.begin();  // usually all, without another coroutine
+            if (status.isWouldBlock()) {
+                status = co_await reading.readOn();
+            }
         }
-        source.detach();
-        noteWork(call, source, before);
+        if (status.isWouldBlock()) {
+            status = co_await reading.awaitData();
+        }
+        noteWork(call, *cursor.cursor, before);
         if (status.isOk() && cursor.needsDurableRead) {
-            status = co_await waitUntilDurable(call.services.store.journal(), tail);
+            status = co_await reading.waitUntilDurable();
+        }
+        if (!status.isOk() && cursor.isTailable) {
+            status = inContext(call, std::move(status));
         }
     }
     co_return conclude(call, std::move(cursor), plan, std::move(status), &reply);
@@ -202,6 +314,8 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
     made.needsDurableRead = call.generic.needsDurableRead;
     made.hasScripts = call.runsScripts;
     made.mayTakeLong = call.mayTakeLong;
+    made.isTailable = first.isTailable;
+    made.awaitsData = first.awaitsData;
     return replyWithBatch(call,
                           std::move(made),
                           {"firstBatch", static_cast<size_t>(first.batchSize), first.isSingle});
@@ -209,24 +323,24 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
 
 std::string emptyFirstBatch(const Services& services, const std::string& ns) {
     bson::Builder body;
-    CursorReply(&body, "firstBatch", 0).finish(0, ns);
+    CursorReply(&body, "firstBatch", 0).finish({.ns = ns});
     addOk(services, &body);
     return body.finish();
 }
 
-sync::Task<Status> replyWithNextBatch(Invocation& call, ClientCursor cursor, int64_t batchSize) {
+sync::Task<Status> replyWithNextBatch(Invocation& call,
+                                      ClientCursor cursor,
+                                      int64_t batchSize,
+                                      uint64_t untilNanos) {
     const size_t documentsMax =
         batchSize == 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(batchSize);
-    return replyWithBatch(call, std::move(cursor), {"nextBatch", documentsMax});
+    return replyWithBatch(call, std::move(cursor), {"nextBatch", documentsMax, false, untilNanos});
 }
 
-sync::Task<Status> fillBatch(Invocation& call,
-                             query::QueryCursor& cursor,
-                             query::Batch* batch,
-                             int64_t id) {
+sync::Task<Status> fillBatch(Invocation& call, query::QueryCursor& cursor, query::Batch* batch) {
     Status status = cursor.next(batch);
     if (status.isWouldBlock()) {
-        status = co_await goOn(call, cursor, id, batch);
+        status = co_await goOn(call, cursor, 0, batch);
     }
     co_return status;
 }

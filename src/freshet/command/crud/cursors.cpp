@@ -66,6 +66,32 @@ Status checkTransaction(const Invocation& call, const ClientCursor& cursor) {
                : invalid(location(50741), start + "was created in another transaction");
 }
 
+/// Sets the time limit: what the command that made the cursor has left. Returns until when to wait
+/// for data, 0: not at all. For a getMore that waits, maxTimeMS is no limit, but says how long.
+StatusOr<uint64_t> takeTimes(Invocation& call, const ClientCursor& cursor) {
+    constexpr int64_t kAwaitMillis = 1'000;
+    constexpr uint64_t kNanosPerMilli = 1'000'000;
+    const bson::Element millis = call.body().find("maxTimeMS");
+    if (cursor.awaitsData) {
+        call.deadlineNanos = 0;
+        const int64_t wait = millis.isMissing() ? kAwaitMillis : millis.toInt64();
+        return call.startNanos + static_cast<uint64_t>(wait) * kNanosPerMilli;
+    }
+    if (!millis.isMissing()) {
+        return badValue("cannot set maxTimeMS on getMore command for a non-awaitData cursor");
+    }
+    if (cursor.nanosLeft != 0) {
+        call.deadlineNanos = platform::monotonicNanos() + cursor.nanosLeft;
+    }
+    return uint64_t{0};
+}
+
+/// Checks whether the request is one for this cursor; returns as takeTimes().
+StatusOr<uint64_t> admit(Invocation& call, const ClientCursor& cursor) {
+    FRESHET_RETURN_IF_ERROR(checkTransaction(call, cursor));
+    return takeTimes(call, cursor);
+}
+
 sync::Task<Status> runGetMore(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(checkIdType(*call.body().begin()));
     Fields fields(call.body(), "getMore");
@@ -78,31 +104,19 @@ sync::Task<Status> runGetMore(Invocation& call) {
     StatusOr<ClientCursor> cursor =
         call.services.cursors.checkOut(id, call.ns(collection), call.generic.lsid);
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
-    if (Status allowed = checkTransaction(call, *cursor); !allowed.isOk()) {
+    StatusOr<uint64_t> untilNanos = admit(call, *cursor);
+    if (!untilNanos.isOk()) {
         call.services.cursors.checkIn(std::move(*cursor));
-        co_return allowed;
-    }
-    if (cursor->nanosLeft != 0 && call.deadlineNanos == 0) {
-        call.deadlineNanos = platform::monotonicNanos() + cursor->nanosLeft;
+        co_return untilNanos.status();
     }
     if (Status failed = failGetMoreIfTold(call, cursor->ns); !failed.isOk()) {
         call.services.cursors.forget(id);
         co_return failed;
     }
-    const bool hasScripts = cursor->hasScripts;
     if (cursor->mayTakeLong) {
         co_await goToBackground(call);
     }
-    sync::Task<Status> reply = replyWithNextBatch(call, std::move(*cursor), batchSize);
-    Status status;
-    if (hasScripts) {
-        status = co_await call.services.scripts.run(call, std::move(reply));
-        if (!status.isOk()) {
-            call.services.cursors.forget(id);  // the operation may not even have had its turn
-        }
-    } else {
-        status = co_await std::move(reply);
-    }
+    Status status = co_await replyWithNextBatch(call, std::move(*cursor), batchSize, *untilNanos);
     call.isExhaust = status.isOk() && call.request.exhaustAllowed() && call.hasOpenCursor;
     co_return status;
 }

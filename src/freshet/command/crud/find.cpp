@@ -10,6 +10,27 @@
 #include <limits>
 
 namespace freshet::command {
+namespace {
+
+Status checkTailable(const FindCommand& find) {
+    if (find.firstBatch.awaitsData && !find.firstBatch.isTailable) {
+        return invalid(Reason::kFailedToParse,
+                       "Cannot set 'awaitData' without also setting 'tailable'");
+    }
+    if (!find.firstBatch.isTailable) {
+        return Status::ok();
+    }
+    const bson::Document sort = find.request.sort.view();
+    const bool isNatural = sort.fieldCount() == 1 && sort.find("$natural").toInt64() == 1;
+    if (!sort.isEmpty() && !isNatural) {
+        return badValue("cannot use tailable option with a sort other than {$natural: 1}");
+    }
+    return find.firstBatch.isSingle
+               ? badValue("cannot use tailable option with the 'singleBatch' option")
+               : Status::ok();
+}
+
+}  // namespace
 
 StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     Fields fields(body, "find");
@@ -32,11 +53,9 @@ StatusOr<FindCommand> parseFind(const BodyIndex& body) {
     find.request.returnsKey = fields.boolean("returnKey", false);
     find.request.showsRecordId = fields.boolean("showRecordId", false);
     find.request.variables = letOf(&fields);
-    find.isTailable = fields.boolean("tailable", false);
-    if (fields.boolean("awaitData", false) && !find.isTailable) {
-        fields.fail(invalid(Reason::kFailedToParse,
-                            "Cannot set 'awaitData' without also setting 'tailable'"));
-    }
+    find.firstBatch.isTailable = fields.boolean("tailable", false);
+    find.firstBatch.awaitsData = fields.boolean("awaitData", false);
+    fields.fail(checkTailable(find));
     fields.refuseCollation();
     if (!fields.status().isOk()) {
         parsed = fields.status();
@@ -82,7 +101,7 @@ sync::Task<Status> runFind(Invocation& call) {
     StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
     FRESHET_CO_RETURN_IF_ERROR(found.status());
     find->request.spill = &call.services.spill;
-    if (find->isTailable && *found != nullptr) {
+    if (first.isTailable && *found != nullptr) {
         co_return badValue("error processing query: ns=" + first.ns +
                            ": tailable cursor requested on non capped collection");
     }

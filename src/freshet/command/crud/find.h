@@ -9,7 +9,6 @@ namespace freshet::command {
 struct FindCommand {
     query::FindRequest request;
     FirstBatch firstBatch;  // without its namespace
-    bool isTailable = false;
 };
 
 struct DistinctCommand {

@@ -8,45 +8,12 @@
 namespace freshet::command {
 namespace {
 
-class OperationsTest : public CommandTest {
-protected:
-    /// Runs `text` on a connection and a thread of its own.
-    class Elsewhere {
-    public:
-        Elsewhere(OperationsTest& test, uint64_t id, std::string_view text)
-            : connection_(test.dispatcher_->connect(clientFacts(id))),
-              message_(message(request(text, "admin").view())),
-              thread_("elsewhere",
-                      [this] { reply_ = executor_.run(connection_->handle(message_)); }) {}
-        bson::OwnedDocument reply() {
-            thread_.join();
-            return bodyOf(reply_);
-        }
-
-    private:
-        sync::LocalExecutor executor_;
-        std::unique_ptr<Connection> connection_;
-        const std::string message_;
-        Reply reply_;
-        platform::Thread thread_;
-    };
-
-    /// The operation that currentOp shows for the filter, once it exists.
-    bson::OwnedDocument waitForOp(std::string_view filter) {
-        while (true) {
-            const bson::OwnedDocument reply =
-                run(R"({"currentOp": 1, )" + std::string(filter) + "}", "admin");
-            const bson::Document list = reply.view().find("inprog").document();
-            if (!list.isEmpty()) {
-                return bson::OwnedDocument(list.begin()->document());
-            }
-            platform::sleepMillis(1);
-        }
-    }
-};
+class OperationsTest : public CommandTest {};
 
 TEST_F(OperationsTest, AnOperationIsSeenAndKilledWhileItWaits) {
-    Elsewhere sleeper(*this, 8, R"({"sleep": 1, "millis": 600000, "comment": "deep"})");
+    const bson::OwnedDocument sleep =
+        request(R"({"sleep": 1, "millis": 600000, "comment": "deep"})", "admin");
+    Elsewhere sleeper(*this, 8, message(sleep.view()));
     const bson::OwnedDocument op = waitForOp(R"("command.sleep": 1, "waitingForLock": true)");
     EXPECT_EQ("",
               missingFrom(op.view(),

@@ -75,7 +75,9 @@ bson::OwnedDocument describeIdle(const CursorRegistry::Idle& idle, const std::st
     out.object("cursor")
         .add("cursorId", idle.id)
         .add("lastAccessDate", bson::Date{platform::wallMillis() - static_cast<int64_t>(idleMs)})
-        .add("noCursorTimeout", idle.neverTimesOut);
+        .add("noCursorTimeout", idle.neverTimesOut)
+        .add("tailable", idle.isTailable)
+        .add("awaitData", idle.awaitsData);
     return bson::OwnedDocument(out.finish());
 }
 

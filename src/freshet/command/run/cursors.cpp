@@ -169,6 +169,8 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.needsDurableRead = entry.cursor.needsDurableRead;
     out.hasScripts = entry.cursor.hasScripts;
     out.mayTakeLong = entry.cursor.mayTakeLong;
+    out.isTailable = entry.cursor.isTailable;
+    out.awaitsData = entry.cursor.awaitsData;
     out.nanosLeft = entry.cursor.nanosLeft;
     out.transaction = entry.cursor.transaction;
     out.cursor = std::move(entry.cursor.cursor);
@@ -298,6 +300,8 @@ std::vector<CursorRegistry::Idle> CursorRegistry::idle() const {
                                   cursor.lsid,
                                   cursor.owner,
                                   cursor.neverTimesOut,
+                                  cursor.isTailable,
+                                  cursor.awaitsData,
                                   entry.idleSinceNanos});
             }
         }

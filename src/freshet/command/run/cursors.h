@@ -44,6 +44,8 @@ struct ClientCursor {
     bool needsDurableRead = false;
     bool hasScripts = false;   // runs JavaScript: see ScriptThreads
     bool mayTakeLong = false;  // for a single document: see BackgroundThreads
+    bool isTailable = false;   // there may be more after all that exists has been given
+    bool awaitsData = false;   // a getMore that finds nothing waits; REQUIRES: isTailable
     std::shared_ptr<query::Transaction> transaction;  // that it reads in; null: its own
     sync::MemoryHold held;   // what it held while idle, kept during a getMore
     uint64_t nanosLeft = 0;  // of its command's time limit, for the getMores; 0: it had none
@@ -96,6 +98,8 @@ public:
         std::string lsid;
         std::string owner;
         bool neverTimesOut = false;
+        bool isTailable = false;
+        bool awaitsData = false;
         uint64_t idleSinceNanos = 0;  // on platform::monotonicNanos()
     };
     std::vector<Idle> idle() const;

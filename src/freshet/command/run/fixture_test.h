@@ -6,6 +6,8 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
 #include "freshet/query/predicate.h"
 #include "freshet/sync/local_executor.h"
 #include "freshet/telemetry/fail_point.h"
@@ -170,6 +172,41 @@ protected:
     void expectReplies(const std::vector<Exchange>& table, std::string_view db = "test") {
         for (const Exchange& row : table) {
             expectReply(row.request, row.reply, db);
+        }
+    }
+
+    /// Sends a message on a connection and a thread of its own.
+    class Elsewhere {
+    public:
+        Elsewhere(CommandTest& test, uint64_t id, std::string bytes)
+            : connection_(test.dispatcher_->connect(clientFacts(id))),
+              message_(std::move(bytes)),
+              thread_("elsewhere",
+                      [this] { reply_ = executor_.run(connection_->handle(message_)); }) {}
+        Connection& connection() { return *connection_; }
+        bson::OwnedDocument reply() {
+            thread_.join();
+            return bodyOf(reply_);
+        }
+
+    private:
+        sync::LocalExecutor executor_;
+        std::unique_ptr<Connection> connection_;
+        const std::string message_;
+        Reply reply_;
+        platform::Thread thread_;
+    };
+
+    /// The operation that currentOp shows for the filter, once it exists.
+    bson::OwnedDocument waitForOp(std::string_view filter) {
+        while (true) {
+            const bson::OwnedDocument reply =
+                run(R"({"currentOp": 1, )" + std::string(filter) + "}", "admin");
+            const bson::Document list = reply.view().find("inprog").document();
+            if (!list.isEmpty()) {
+                return bson::OwnedDocument(list.begin()->document());
+            }
+            platform::sleepMillis(1);
         }
     }
 

@@ -49,7 +49,8 @@ struct Invocation {
     query::OperationLimits* limits = nullptr;  // null: for commands that end within microseconds
     sync::BackgroundThreads::Stay* stay = nullptr;   // null: it cannot leave its executor
     uint64_t startNanos = 0;                         // on platform::monotonicNanos()
-    uint64_t deadlineNanos = generic.deadlineNanos;  // a getMore may take it from its cursor
+    uint64_t deadlineNanos = generic.deadlineNanos;  // a getMore has that of its cursor
+    uint64_t awaitedNanos = 0;                       // it waited for data, which is no work
     bool hasOpenCursor = false;                      // the reply names a cursor that has more
     bool hasTriedToWrite = false;    // so a failed command reports an unmet write concern too
     bool hasErrorLabels = false;     // errorInfo has the error's labels, or it is to have none
@@ -94,8 +95,10 @@ bool mayTakeLong(const Invocation& call);
 sync::Task<void> goToBackground(Invocation& call);
 
 /// Returns when `token` is complete, or with the status that says why the command must end. In the
-/// latter case the token's waiter has been withdrawn: a later completion wakes nothing.
-sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token);
+/// latter case the token's waiter has been withdrawn: a later completion wakes nothing. Returns at
+/// `untilNanos` (platform::monotonicNanos(), 0: never) as well, whether the token is complete or
+/// not.
+sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token, uint64_t untilNanos = 0);
 /// Waits for `ms` milliseconds, or until the command must end.
 sync::Task<Status> sleepOrStop(Invocation& call, uint64_t ms);
 

@@ -5,6 +5,8 @@
 #include "freshet/command/run/slow_log.h"
 #include "freshet/platform/clock.h"
 
+#include <algorithm>
+
 namespace freshet::command {
 namespace {
 
@@ -52,9 +54,14 @@ private:
     sync::Atomic<uint32_t> holders_{2};
 };
 
+/// 0: never.
+uint64_t earlierOf(uint64_t a, uint64_t b) {
+    return a == 0 || b == 0 ? a + b : std::min(a, b);
+}
+
 }  // namespace
 
-sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token) {
+sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token, uint64_t untilNanos) {
     FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
     if (token.isDone()) {
         co_await sync::wait(token);  // only to let others run
@@ -67,8 +74,8 @@ sync::Task<Status> waitOrStop(Invocation& call, sync::WaitToken token) {
         either.complete();
     }
     sync::Alarms::Id alarm{0, 0};
-    if (call.deadlineNanos != 0) {
-        alarm = call.services.alarms.set(call.deadlineNanos, either);
+    if (const uint64_t due = earlierOf(call.deadlineNanos, untilNanos); due != 0) {
+        alarm = call.services.alarms.set(due, either);
     }
     call.connection.setWake(either);
     co_await sync::wait(either);

@@ -248,6 +248,7 @@ bool isChangeStream(Document pipeline) {
 }
 
 Status checkChangeStream(Document pipeline) {
+    FRESHET_RETURN_IF_ERROR(checkStageNames(pipeline));
     const int count = pipeline.fieldCount();
     int at = 0;
     for (const Element& stage : pipeline) {
