@@ -14,6 +14,8 @@
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
+#include "freshet/command/txn/read_concern.h"
+#include "freshet/command/txn/snapshot_read.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
@@ -190,6 +192,7 @@ StatusOr<GenericArguments> ConnectionImpl::admit(const Command& command,
                        std::string(command.name) + " may only be run against the admin database.");
     }
     FRESHET_RETURN_IF_ERROR(admitNow(command, *generic));
+    FRESHET_RETURN_IF_ERROR(checkTimes(*generic, services_));
     FRESHET_RETURN_IF_ERROR(ownSession(services_, login_, &generic->lsid));
     return generic;
 }
@@ -408,9 +411,11 @@ sync::Task<Status> runHandler(Invocation& call) {
     if (call.runsScripts) {
         handler = call.services.scripts.run(call, std::move(handler));
     }
-    return call.generic.isInTransaction && call.command.inTransactions == InTransactions::kStatement
-               ? runInTransaction(call, std::move(handler))
-               : std::move(handler);
+    if (call.generic.isInTransaction && call.command.inTransactions == InTransactions::kStatement) {
+        return runInTransaction(call, std::move(handler));
+    }
+    return call.generic.readsSnapshot ? runInSnapshot(call, std::move(handler))
+                                      : std::move(handler);
 }
 
 sync::Task<void> ConnectionImpl::run(Invocation& call) {

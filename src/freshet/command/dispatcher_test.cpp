@@ -77,7 +77,8 @@ TEST_F(DispatcherTest, ChecksConcerns) {
         {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": "majority"}})", R"({"n": 1})"},
         {R"({"count": "c", "readConcern": {"level": "majority"}})", R"({"n": 4})"},
         {R"({"count": "c", "readConcern": {"level": "linearizable"}})", R"({"code": 123})"},
-        {R"({"count": "c", "readConcern": {"level": "snapshot"}})", R"({"code": 123})"},
+        {R"({"count": "c", "readConcern": {"level": "snapshot"}})", R"({"code": 72})"},
+        {R"({"find": "c", "readConcern": {"level": "snapshot"}})", R"({"code": 123})"},
         {R"({"count": "c", "readConcern": {"afterClusterTime":
              {"$timestamp": {"t": 1, "i": 1}}}})",
          R"({"code": 123, "codeName": "NotAReplicaSet"})"},

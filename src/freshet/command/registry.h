@@ -167,7 +167,8 @@ struct Command {
     bool (*writesWith)(bson::Document body) = nullptr;
     bool inApiVersion1 = false;  // allowed with apiStrict
     bool takesReadConcern = false;
-    bool isRetryable = false;  // its statements can be identified by a transaction number
+    bool takesSnapshots = false;  // also read concern snapshot, outside of transactions
+    bool isRetryable = false;     // its statements can be identified by a transaction number
     InTransactions inTransactions = InTransactions::kNever;
     bool testOnly = false;  // exists only when enableTestCommands is on
     /// Whether it runs JavaScript, which must then happen on a script thread.

@@ -34,10 +34,9 @@ StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document
     FRESHET_RETURN_IF_ERROR(fields.status());
     FRESHET_ASSIGN_OR_RETURN(command.request.variables, query::evaluateLet(let));
     command.request.db = call.generic.db;
-    command.request.find = [&catalog = call.services.catalog, transaction = call.transaction](
+    command.request.find = [&catalog = call.services.catalog, in = call.reads()](
                                std::string_view db, std::string_view collection) {
-        return transaction == nullptr ? catalog.find(db, collection)
-                                      : transaction->findOrNull(db, collection);
+        return in == nullptr ? catalog.find(db, collection) : in->findOrNull(db, collection);
     };
     return command;
 }
@@ -88,6 +87,11 @@ bson::Document lastStage(bson::Document pipeline) {
     return last.document();
 }
 
+/// Whether the snapshot did not show a collection that a stage names.
+Status errorOfNames(const Invocation& call) {
+    return call.snapshot == nullptr ? Status::ok() : call.snapshot->transaction.takeError();
+}
+
 /// Writes the result to where the last stage says; the reply has an empty batch.
 sync::Task<Status> runWithOutput(Invocation& call, AggregateCommand command, std::string ns) {
     StatusOr<AggregateOutput> output = parseOutput(call, lastStage(command.pipeline));
@@ -95,8 +99,9 @@ sync::Task<Status> runWithOutput(Invocation& call, AggregateCommand command, std
     output->options.bypassValidation = command.bypassesValidation;
     command.request.pipeline = query::withoutLastStage(command.pipeline);
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
-        query::makeAggregate(call.services.store, std::move(command.request));
+        query::makeAggregate(call.unit(), std::move(command.request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    FRESHET_CO_RETURN_IF_ERROR(errorOfNames(call));
     if (command.explains) {
         addExplanation(call, **cursor, call.body());
         co_return Status::ok();
@@ -152,6 +157,11 @@ sync::Task<Status> runAggregate(Invocation& call) {
     const bson::Element serverStage = query::callersStage(command->pipeline);
     if (call.transaction != nullptr) {
         FRESHET_CO_RETURN_IF_ERROR(checkStagesInTransaction(command->pipeline));
+    } else if (serverStage && call.snapshot != nullptr) {
+        co_return invalid(Reason::kInvalidOptions,
+                          "Aggregation stage " + std::string(serverStage.name()) +
+                              " cannot run with a readConcern other than 'local'. Current "
+                              "readConcern: snapshot");
     }
     if (serverStage && command->explains) {
         command->request.source.emplace();
@@ -178,6 +188,7 @@ sync::Task<Status> runAggregate(Invocation& call) {
     StatusOr<std::unique_ptr<query::QueryCursor>> cursor =
         query::makeAggregate(call.unit(), std::move(command->request));
     FRESHET_CO_RETURN_IF_ERROR(cursor.status());
+    FRESHET_CO_RETURN_IF_ERROR(errorOfNames(call));
     if (command->explains) {
         addExplanation(call, **cursor, call.body());
         co_return Status::ok();
@@ -211,6 +222,7 @@ CommandTable aggregateCommands() {
         .writesWith = writesWith,
         .inApiVersion1 = true,
         .takesReadConcern = true,
+        .takesSnapshots = true,
         .inTransactions = InTransactions::kStatement,
         .scripts = Command::Scripts::kWhenMentioned,
     }};

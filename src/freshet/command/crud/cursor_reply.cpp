@@ -98,6 +98,7 @@ public:
         bson::OwnedDocument resumeToken{};  // {}: the cursor has none
         bool isInvalidated = false;         // a change stream has ended
         size_t bytesBorrowed = 0;           // of all documents that were left out of the batch
+        uint64_t clusterTime = 0;           // at which the cursor reads; 0: at no certain one
     };
     void finish(const Rest& rest) {
         array_.close(rest.bytesBorrowed);
@@ -108,6 +109,9 @@ public:
             cursor_.add("invalidated", true);
         }
         cursor_.add("id", rest.id).add("ns", rest.ns);
+        if (rest.clusterTime != 0) {
+            cursor_.add("atClusterTime", bson::Timestamp{rest.clusterTime});
+        }
         cursor_.close(rest.bytesBorrowed);
     }
 
@@ -168,6 +172,7 @@ Status conclude(
     CursorReply::Rest rest{.ns = cursor.ns, .resumeToken = cursor.cursor->resumeToken()};
     rest.isInvalidated = cursor.cursor->isExhausted() && !rest.resumeToken.view().isEmpty();
     rest.bytesBorrowed = call.borrowedBytes();
+    rest.clusterTime = cursor.snapshot == nullptr ? 0 : cursor.snapshot->clusterTime;
     if (!isOver) {
         FRESHET_ASSIGN_OR_RETURN(rest.id, keep(call, std::move(cursor)));
     }
@@ -294,6 +299,7 @@ sync::Task<Status> replyWithBatch(Invocation& call, ClientCursor cursor, Plan pl
         noteWork(call, *cursor.cursor, before);
         if (status.isOk() && cursor.needsDurableRead) {
             status = co_await reading.waitUntilDurable();
+            cursor.needsDurableRead = cursor.snapshot == nullptr;  // which shows nothing newer
         }
         if (!status.isOk() && cursor.isTailable) {
             status = inContext(call, std::move(status));
@@ -311,6 +317,7 @@ sync::Task<Status> replyWithFirstBatch(Invocation& call,
     made.ns = std::move(first.ns);
     made.neverTimesOut = first.neverTimesOut;
     made.cursor = std::move(cursor);
+    made.snapshot = call.snapshot;
     made.needsDurableRead = call.generic.needsDurableRead;
     made.hasScripts = call.runsScripts;
     made.mayTakeLong = call.mayTakeLong;

@@ -154,6 +154,9 @@ sync::Task<Status> runDistinct(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
     const std::string values = (*op)->takeValues();
     call.reply.addArray("values", bson::Document(values.data()));
+    if (call.snapshot != nullptr) {
+        call.reply.add("atClusterTime", bson::Timestamp{call.snapshot->clusterTime});
+    }
     co_return Status::ok();
 }
 
@@ -176,6 +179,7 @@ CommandTable findCommands() {
             .readOnly = true,
             .inApiVersion1 = true,
             .takesReadConcern = true,
+            .takesSnapshots = true,
             .inTransactions = InTransactions::kStatement,
             .scripts = Command::Scripts::kWhenMentioned,
         },
@@ -200,6 +204,7 @@ CommandTable findCommands() {
             .access = Access::onCollection(Action::kFind),
             .readOnly = true,
             .takesReadConcern = true,
+            .takesSnapshots = true,
             .inTransactions = InTransactions::kStatement,
             .scripts = Command::Scripts::kWhenMentioned,
         },

@@ -5,6 +5,7 @@
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/fields.h"
 #include "freshet/command/run/sessions.h"
+#include "freshet/command/txn/read_concern.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 
@@ -77,9 +78,6 @@ Status checkSequences(const Command& command, const wire::Request& request) {
     }
     return Status::ok();
 }
-
-constexpr const char* kNeedsReplicaSet =
-    "node needs to be a replica set member to use read concern";
 
 /// A standalone refuses an unfulfillable concern before it begins, a member reports it afterwards.
 Status unmetConcern(Status of, bool isReplicaSet, GenericArguments* out) {
@@ -163,94 +161,6 @@ Status parseWriteConcern(bson::Document concern,
         return Status::ok();
     }
     return parseWriteConcernNodes(w, isSynced || isJournaled, isReplicaSet, out);
-}
-
-Status notServed(const char* what) {
-    return invalid(Reason::kCommandNotSupported, std::string(what) + " is not served yet");
-}
-
-/// afterClusterTime needs no waiting: everything that this server acknowledged is visible. Reads at
-/// an earlier time are not supported.
-Status checkTimes(Fields* fields, bool isReplicaSet) {
-    for (const char* name : {"afterClusterTime", "atClusterTime"}) {
-        const bson::Element time = fields->element(name);
-        if (time.isMissing()) {
-            continue;
-        }
-        if (time.type() != bson::Type::kTimestamp) {
-            return invalid(Reason::kTypeMismatch,
-                           "\"" + std::string(name) +
-                               "\" had the wrong type. Expected timestamp, found " +
-                               std::string(bson::typeName(time.type())));
-        }
-        if (!isReplicaSet) {
-            return Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet);
-        }
-        if (time.name() == "atClusterTime") {
-            return notServed("readConcern.atClusterTime");
-        }
-    }
-    return Status::ok();
-}
-
-bool isReadConcernLevel(std::string_view level) {
-    constexpr std::string_view kLevels[] = {
-        "local", "available", "majority", "linearizable", "snapshot"};
-    return std::find(std::begin(kLevels), std::end(kLevels), level) != std::end(kLevels);
-}
-
-/// Each level means a snapshot; the stronger ones also that what it shows is durable, for which the
-/// commit waits.
-Status checkTransactionLevel(std::string_view level) {
-    return level == "majority" || level == "snapshot"
-               ? Status::ok()
-               : invalid(Reason::kInvalidOptions,
-                         "The readConcern level must be either 'local' (default), 'majority' or "
-                         "'snapshot' in order to run in a transaction");
-}
-
-Status parseReadConcern(bson::Document concern,
-                        const Command& command,
-                        bool isReplicaSet,
-                        GenericArguments* out) {
-    if (concern.isEmpty()) {
-        return Status::ok();
-    }
-    Fields fields(concern, "readConcern");
-    fields.allowOnly({"level", "afterClusterTime", "atClusterTime", "provenance"});
-    std::string_view level = fields.string("level");
-    FRESHET_RETURN_IF_ERROR(fields.status());
-    FRESHET_RETURN_IF_ERROR(checkTimes(&fields, isReplicaSet));
-    if (level.empty()) {
-        return Status::ok();
-    }
-    out->needsDurableRead = false;
-    if (level == "local" || (level == "available" && !out->isInTransaction)) {
-        return Status::ok();
-    }
-    if (!isReadConcernLevel(level)) {
-        return badValue("Enumeration value '" + std::string(level) +
-                        "' for field 'readConcern.level' is not a valid value.");
-    }
-    if (out->isInTransaction) {
-        return checkTransactionLevel(level);
-    }
-    if (!command.takesReadConcern) {
-        return invalid(Reason::kInvalidOptions,
-                       "Command " + std::string(command.name) +
-                           " does not support { readConcern: { level: \"" + std::string(level) +
-                           "\", provenance: \"clientSupplied\" } } :: caused by :: read concern "
-                           "not supported");
-    }
-    if (level != "majority" && !isReplicaSet) {
-        return Status(Code::kInvalid, Reason::kNotAReplicaSet, kNeedsReplicaSet);
-    }
-    if (level == "snapshot") {
-        return notServed("readConcern.level snapshot");
-    }
-    out->needsDurableRead = true;
-    out->isLinearizable = level == "linearizable";
-    return Status::ok();
 }
 
 Status checkApiVersion(Fields* fields, const Command& command) {

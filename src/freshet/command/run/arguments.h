@@ -23,8 +23,12 @@ struct GenericArguments {
     /// Read concern majority and stronger: what was read must be durable before the reply.
     bool needsDurableRead = false;
     bool isLinearizable = false;  // the strongest of these
-    uint64_t deadlineNanos = 0;   // on platform::monotonicNanos(); 0: none
-    std::string lsid;             // the session's canonical name, see sessionName(); empty: none
+    bool readsSnapshot = false;   // read concern snapshot, outside of transactions
+    /// Times of the log that the read concern names; 0: none.
+    uint64_t afterClusterTime = 0;
+    uint64_t atClusterTime = 0;
+    uint64_t deadlineNanos = 0;  // on platform::monotonicNanos(); 0: none
+    std::string lsid;            // the session's canonical name, see sessionName(); empty: none
     std::optional<int64_t> txnNumber;  // of a retryable write or of a transaction
     bool isInTransaction = false;      // a command of a multi-document transaction
     bool startsTransaction = false;    // its first one

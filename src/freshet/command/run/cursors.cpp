@@ -173,6 +173,7 @@ StatusOr<ClientCursor> CursorRegistry::checkOut(int64_t id,
     out.awaitsData = entry.cursor.awaitsData;
     out.nanosLeft = entry.cursor.nanosLeft;
     out.transaction = entry.cursor.transaction;
+    out.snapshot = entry.cursor.snapshot;
     out.cursor = std::move(entry.cursor.cursor);
     return out;
 }

@@ -32,6 +32,14 @@ namespace freshet::command {
 
 inline constexpr size_t kOpenCursorsMax = 100'000;
 
+/// What reads with read concern snapshot read in. One thread at a time.
+struct SnapshotRead {
+    explicit SnapshotRead(catalog::Catalog& catalog) : transaction(catalog) {}
+    query::Transaction transaction;
+    uint64_t clusterTime = 0;  // it shows what the log had up to this time
+};
+using SnapshotRef = std::shared_ptr<SnapshotRead>;
+
 /// A cursor and the protocol's facts about it.
 struct ClientCursor {
     int64_t id = 0;
@@ -47,6 +55,7 @@ struct ClientCursor {
     bool isTailable = false;   // there may be more after all that exists has been given
     bool awaitsData = false;   // a getMore that finds nothing waits; REQUIRES: isTailable
     std::shared_ptr<query::Transaction> transaction;  // that it reads in; null: its own
+    SnapshotRef snapshot;                             // that it reads in instead; null: none
     sync::MemoryHold held;   // what it held while idle, kept during a getMore
     uint64_t nanosLeft = 0;  // of its command's time limit, for the getMores; 0: it had none
     std::unique_ptr<query::QueryCursor> cursor;

@@ -66,8 +66,8 @@ StatusOr<std::string> Invocation::collectionName() const {
 
 StatusOr<catalog::CollectionRef> Invocation::find(std::string_view db,
                                                   std::string_view collection) const {
-    if (transaction != nullptr) {
-        return transaction->find(db, collection);
+    if (const Transactions::Ref in = reads(); in != nullptr) {
+        return in->find(db, collection);
     }
     return services.catalog.find(db, collection);
 }

@@ -45,6 +45,8 @@ struct Invocation {
     std::unique_ptr<query::BorrowedDocuments> borrowed{};
     /// The multi-document transaction that the command is a statement of; null: none.
     Transactions::Ref transaction{};
+    /// What a command with read concern snapshot outside of transactions reads in; null: none.
+    SnapshotRef snapshot{};
     OperationStats stats{};
     query::OperationLimits* limits = nullptr;  // null: for commands that end within microseconds
     sync::BackgroundThreads::Stay* stay = nullptr;   // null: it cannot leave its executor
@@ -76,10 +78,14 @@ struct Invocation {
     std::string ns(std::string_view collection) const {
         return generic.db + "." + std::string(collection);
     }
-    /// What the command reads and writes in.
-    query::WorkUnit unit() const { return {services.store, transaction.get()}; }
-    /// The collection as the command sees it; null if there is none. An error only in a
-    /// transaction: see query::Transaction::find().
+    /// What the command reads in, and writes if it is in a transaction; null: snapshots of its own.
+    Transactions::Ref reads() const {
+        return snapshot == nullptr ? transaction
+                                   : Transactions::Ref(snapshot, &snapshot->transaction);
+    }
+    query::WorkUnit unit() const { return {services.store, reads().get()}; }
+    /// The collection as the command sees it; null if there is none. An error only if it reads()
+    /// in a transaction: see query::Transaction::find().
     StatusOr<catalog::CollectionRef> find(std::string_view db, std::string_view collection) const;
     /// The documents of a kind-1 section or of the array in the body.
     StatusOr<std::vector<bson::Document>> documents(std::string_view field) const;

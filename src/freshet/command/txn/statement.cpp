@@ -37,6 +37,10 @@ Status tooOld(const Invocation& call, int64_t newest) {
 
 /// A transaction that this session starts takes the place of an older one, which is aborted.
 sync::Task<Status> start(Invocation& call) {
+    if (call.generic.atClusterTime != 0) {
+        co_return invalid(Reason::kCommandNotSupported,
+                          "readConcern.atClusterTime is not served yet");
+    }
     const std::string& session = call.generic.lsid;
     const int64_t number = *call.generic.txnNumber;
     const Transactions::Known known = call.services.transactions.known(session);
