@@ -120,6 +120,7 @@ enum class Reason : uint32_t {
     kOperationNotSupportedInTransaction,
     kTransactionEnded,  // WriteConflict 112: it was too old, or its writes took too much memory
     kInvalidResumeToken,
+    kNoMatchingDocument,
     kChangeStreamFatalError,
     kChangeStreamHistoryLost,
     kCappedPositionLost,

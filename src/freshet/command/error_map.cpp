@@ -93,6 +93,7 @@ constexpr Row kRows[] = {
     {Reason::kTooManyLogicalSessions, {261, "TooManyLogicalSessions"}},
     {Reason::kExceededTimeLimit, {262, "ExceededTimeLimit"}},
     {Reason::kFailPointSetFailed, {266, "FailPointSetFailed"}},
+    {Reason::kNoMatchingDocument, {47, "NoMatchingDocument"}},
     {Reason::kChangeStreamFatalError, {280, "ChangeStreamFatalError"}},
     {Reason::kChangeStreamHistoryLost, {286, "ChangeStreamHistoryLost"}},
     {Reason::kMemoryLimitNoDiskUse, {292, "QueryExceededMemoryLimitNoDiskUseAllowed"}},

@@ -138,10 +138,22 @@ private:
             return forAllUsers ? authorizeCluster(call_, Action::kListSessions)
                                : authorizeLoggedIn(call_);
         }
+        if (name == "$changeStream") {
+            return checkChangeStream(stage, collection);
+        }
         if (name == "$documents" && collection.empty()) {
             return authorizeLoggedIn(call_);
         }
         return authorize(call_, Action::kFind, db_, collection);
+    }
+
+    /// On a collection, on a database, or on all.
+    Status checkChangeStream(const bson::Element& stage, std::string_view collection) {
+        const bool isOfAll =
+            stage.isObject() && stage.document().find("allChangesForCluster").isTruthy();
+        const std::string_view db = isOfAll ? std::string_view() : std::string_view(db_);
+        FRESHET_RETURN_IF_ERROR(authorize(call_, Action::kFind, db, collection));
+        return authorize(call_, Action::kChangeStream, db, collection);
     }
 
     Status checkStages(bson::Document pipeline) {

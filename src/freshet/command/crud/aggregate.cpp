@@ -6,6 +6,7 @@
 #include "freshet/command/crud/find.h"
 #include "freshet/command/diag/sources.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/watch.h"
 #include "freshet/query/transform.h"
 
 namespace freshet::command {
@@ -124,6 +125,8 @@ Status checkStagesInTransaction(bson::Document pipeline) {
     std::string_view refused;
     if (const bson::Element serverStage = query::callersStage(pipeline)) {
         refused = serverStage.name();
+    } else if (query::isChangeStream(pipeline)) {
+        refused = "$changeStream";
     } else if (query::writesResult(pipeline)) {
         refused = lastStage(pipeline).begin()->name();
     }
@@ -173,7 +176,8 @@ sync::Task<Status> runAggregate(Invocation& call) {
     }
     const bool isChangeStream = query::isChangeStream(command->pipeline);
     if (isChangeStream) {
-        FRESHET_CO_RETURN_IF_ERROR(query::checkChangeStream(command->pipeline));
+        FRESHET_CO_RETURN_IF_ERROR(
+            watchChanges(call, *collection, command->pipeline, &command->request));
     }
     std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {
