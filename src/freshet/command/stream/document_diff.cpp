@@ -141,7 +141,8 @@ DocumentDiff::Size DocumentDiff::compareValues(uint32_t node,
         Size size = after.isArray()
                         ? compareArrays(change.node, before.document(), after.document())
                         : compareObjects(change.node, before.document(), after.document());
-        const bool isSmall = size.bytes < after.value().size() || size.changes == 1;
+        const bool isSmall =
+            !after.isArray() || size.bytes < after.value().size() || size.changes == 1;
         // Without changes: only the names of an array's elements differ.
         if (isSmall && size.changes > 0) {
             size.bytes += nameBytes + (isInArray ? 0 : kPrefixBytes);

@@ -40,8 +40,9 @@ struct DiffNode {
 class DocumentDiff {
 public:
     enum class Detail : uint8_t {
-        /// A nested object or array is a node unless the diff would then be larger than the value
-        /// and tell of more than one change in it.
+        /// A nested object is a node. An array is one unless the diff would then be larger than the
+        /// value and tell of more than one change in it. So are the events of update operators in
+        /// MongoDB, which name the paths that they set.
         kNested,
         kFields,  // no nodes but the root
     };
