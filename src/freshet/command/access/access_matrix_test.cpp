@@ -285,7 +285,7 @@ const std::vector<StageRow>& stageRows() {
         {"$addFields", kHere, R"({"$addFields": {"a": 1}})"},
         {"$bucket", kHere, R"({"$bucket": {"groupBy": "$a", "boundaries": [0, 1], "default": 2}})"},
         {"$bucketAuto", kHere, R"({"$bucketAuto": {"groupBy": "$a", "buckets": 2}})"},
-        {"$changeStream", "find@C", R"({"$changeStream": {}})", "$N"},
+        {"$changeStream", "find@C changeStream@C", R"({"$changeStream": {}})", "$N"},
         {"$changeStreamSplitLargeEvent", kHere, R"({"$changeStreamSplitLargeEvent": {}})"},
         {"$collStats", "collStats@C", R"({"$collStats": {"latencyStats": {}}})", "$N"},
         {"$count", kHere, R"({"$count": "n"})"},

@@ -270,7 +270,7 @@ StageOr makeChangeStream(const PipelineMaker& maker) {
                        std::string(kChangeStream) + " is not allowed within an inner pipeline");
     }
     if (maker.run.tail() == nullptr) {
-        return invalid(location(40573), "Change streams are not supported yet by Freshet");
+        return invalid(location(40573), "The $changeStream stage has no source of events here");
     }
     return StagePtr(std::make_unique<ChangeStreamStage>(maker.run));
 }
