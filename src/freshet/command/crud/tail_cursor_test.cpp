@@ -6,7 +6,6 @@
 #include "freshet/query/tail_for_test.h"
 
 #include <functional>
-#include <thread>
 #include <vector>
 
 namespace freshet::command {
@@ -217,7 +216,7 @@ TEST_F(TailCursorTest, NoWakeUpIsLost) {
         for (int n = 0; n < kCount; ++n) {
             push(n);
             if (n % 3 == 0) {
-                std::this_thread::yield();
+                platform::yieldThread();
             }
         }
     });
