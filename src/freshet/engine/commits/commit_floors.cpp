@@ -20,19 +20,22 @@ CommitFloors::~CommitFloors() {
 }
 
 CommitFloors::Chunk* CommitFloors::makeChunk(uint32_t index) {
-    auto fresh = std::make_unique<Chunk>();
-    Chunk* expected = nullptr;
-    // [floor.chunk] CAS. ORDER: release pairs with [floor.chunk.look]; acquire on failure likewise.
-    //   LOST     another participant made it: ours is dropped.  PROGRESS one attempt.
-    if (chunks_[index].compare_exchange_strong(expected, fresh.get(), kAcqRel, kAcquire)) {
-        expected = fresh.release();
-    }
+    // Before the chunk is there: another participant that finds it does not look at the count, and
+    // its floors must be seen.
     // [floor.count] CAS: a maximum.
     //   ORDER    release pairs with [floor.count.look]; relaxed on failure: only fed to the next.
     //   LOST     another raised it.  PROGRESS it only rises.
     uint32_t count = chunkCount_.load(kRelaxed);
     while (count <= index &&
            !chunkCount_.compare_exchange_weak(count, index + 1, kAcqRel, kRelaxed)) {
+    }
+    auto fresh = std::make_unique<Chunk>();
+    Chunk* expected = nullptr;
+    // [floor.chunk] CAS. ORDER: release pairs with [floor.chunk.look], also for the count; acquire
+    //            on failure likewise.
+    //   LOST     another participant made it: ours is dropped.  PROGRESS one attempt.
+    if (chunks_[index].compare_exchange_strong(expected, fresh.get(), kAcqRel, kAcquire)) {
+        expected = fresh.release();
     }
     return expected;
 }
