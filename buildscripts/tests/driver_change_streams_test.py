@@ -342,13 +342,13 @@ class EndTest(ChangeStreamCase):
         self.db = self.client.t
 
     def test_the_server_stops_while_a_stream_waits(self):
-        stream = self.db.c.watch(max_await_time_ms=600_000)
+        stream = self.connect(serverSelectionTimeoutMS=1000).t.c.watch(max_await_time_ms=600_000)
         waiter = threading.Thread(target=self.ignoring_errors(stream.next))
         waiter.start()
         while not [op for op in self.client.admin.aggregate([{'$currentOp': {}}]) if 'getMore' in op.get('command', {})]:
             pass
-        self.assertEqual(self.server.stop(), 0)
         self.client.close()
+        self.assertEqual(self.server.stop(), 0)
         waiter.join(120)
 
     @staticmethod
@@ -369,7 +369,7 @@ class EndTest(ChangeStreamCase):
         with self.db.c.watch(resume_after=token) as stream:
             self.assertEqual([event['documentKey']['_id'] for event in taken(stream, 2)], [2, 3])
             self.db.c.with_options(write_concern=pymongo.WriteConcern(j=True)).insert_one({'_id': 4})
-            self.server.kill()
+        self.server.kill()
         self.restart()
         with self.db.c.watch(resume_after=token) as stream:
             self.assertEqual([event['documentKey']['_id'] for event in taken(stream, 3)], [2, 3, 4])

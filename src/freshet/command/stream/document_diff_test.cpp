@@ -53,7 +53,7 @@ TEST(DocumentDiff, IsTheOplogs) {
          R"({"a":{"x":2,"z":"long enough to be left as it is","new":3}})",
          R"({"sa":{"d":{"y":false},"u":{"x":2},"i":{"new":3}}})"},
         // More than one change, and the value itself is smaller.
-        {R"({"a":{"x":1,"y":1}})", R"({"a":{"x":2,"y":2}})", R"({"u":{"a":{"x":2,"y":2}}})"},
+        {R"({"a":{"x":1,"y":1}})", R"({"a":{"x":2,"y":2}})", R"({"sa":{"u":{"x":2,"y":2}}})"},
         {R"({"a":[1,2,3]})", R"({"a":[4,5,6]})", R"({"u":{"a":[4,5,6]}})"},
         {R"({"a":[1]})", R"({"a":[1,2]})", R"({"sa":{"a":true,"u1":2}})"},
         {R"({"a":[1,2,3]})", R"({"a":[1]})", R"({"sa":{"a":true,"l":1}})"},
