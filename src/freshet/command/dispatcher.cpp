@@ -381,7 +381,11 @@ void ConnectionImpl::finish(Invocation& call, Status* status) {
         call.isExhaust = false;
         call.borrowed.reset();
         setError(services_,
-                 {*status, call.body(), call.errorInfo.view(), call.hasErrorLabels},
+                 {.status = *status,
+                  .request = call.body(),
+                  .info = call.errorInfo.view(),
+                  .hasLabels = call.hasErrorLabels,
+                  .isOfChangeStream = call.isOfChangeStream},
                  &call.message);
     }
 }

@@ -241,6 +241,18 @@ bool isTransientTransactionError(int32_t code, bool isOfItsEnd) {
                std::end(kConflictsAndSnapshots);
 }
 
+std::string_view changeStreamLabel(int32_t code) {
+    constexpr int32_t kFinal[] = {280, 286};
+    constexpr int32_t kOfCursors[] = {63, 133, 150, 234, 13388};
+    if (std::find(std::begin(kFinal), std::end(kFinal), code) != std::end(kFinal)) {
+        return "NonResumableChangeStreamError";
+    }
+    const bool isResumable =
+        isRetryableWriteError(code) ||
+        std::find(std::begin(kOfCursors), std::end(kOfCursors), code) != std::end(kOfCursors);
+    return isResumable ? "ResumableChangeStreamError" : std::string_view();
+}
+
 WireError wireErrorOf(Reason reason) {
     if (const uint32_t number = locationOf(reason); number != 0) {
         return wireErrorOfNumber(static_cast<int32_t>(number));

@@ -28,5 +28,8 @@ bool isRetryableWriteError(int32_t code);
 /// Whether drivers may try a whole transaction again after this error of one of its statements, or
 /// of its commit or abort.
 bool isTransientTransactionError(int32_t code, bool isOfItsEnd);
+/// The label that tells drivers whether they may resume a change stream after this error; empty:
+/// none.
+std::string_view changeStreamLabel(int32_t code);
 
 }  // namespace freshet::command

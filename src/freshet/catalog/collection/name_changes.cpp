@@ -126,7 +126,6 @@ private:
         }
         CollectionEdit edit;
         FRESHET_RETURN_IF_ERROR(edit_(*existing_, &edit));
-        nothingToDo_ = !edit.options.has_value() && edit.indexSpecs.empty();
         gated_.push_back(existing_);
         next_ = std::make_shared<Collection>(*existing_);
         if (edit.options.has_value()) {

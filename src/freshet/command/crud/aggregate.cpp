@@ -175,6 +175,7 @@ sync::Task<Status> runAggregate(Invocation& call) {
         command->request.source = std::move(*documents);
     }
     const bool isChangeStream = query::isChangeStream(command->pipeline);
+    call.isOfChangeStream = isChangeStream;
     if (isChangeStream) {
         FRESHET_CO_RETURN_IF_ERROR(
             watchChanges(call, *collection, command->pipeline, &command->request));

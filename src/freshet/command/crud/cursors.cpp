@@ -109,6 +109,7 @@ sync::Task<Status> runGetMore(Invocation& call) {
         call.services.cursors.checkIn(std::move(*cursor));
         co_return untilNanos.status();
     }
+    call.isOfChangeStream = cursor->isTailable && !cursor->cursor->resumeToken().view().isEmpty();
     if (Status failed = failGetMoreIfTold(call, cursor->ns); !failed.isOk()) {
         call.services.cursors.forget(id);
         co_return failed;

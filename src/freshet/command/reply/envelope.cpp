@@ -57,7 +57,13 @@ void setError(const Services& services, const ErrorReply& error, std::string* me
         reply.addFields(error.info);
     }
     if (!error.hasLabels && !error.info.has("errorLabels")) {
-        addErrorLabels(shown.code, error.request, &reply);
+        const std::string_view ofStream =
+            error.isOfChangeStream ? changeStreamLabel(shown.code) : std::string_view();
+        if (ofStream.empty()) {
+            addErrorLabels(shown.code, error.request, &reply);
+        } else {
+            reply.array("errorLabels").push(ofStream);
+        }
     }
     if (!error.info.has("topologyVersion")) {
         addErrorTopology(services, shown.code, &reply);

@@ -19,11 +19,12 @@ struct ErrorReply {
     bson::Document request{};  // its body; empty: it cannot be parsed
     bson::Document info{};     // further fields: {keyPattern, keyValue, writeConcernError}
     bool hasLabels = false;    // fail points have said which: `info` has them, or there are none
+    bool isOfChangeStream = false;
 };
 
-/// Adds the labels of an error to the reply. RetryableWriteError tells drivers that they may send
-/// the request, a retryable write or the end of a transaction, again; TransientTransactionError
-/// that they may try the whole transaction again.
+/// Adds the labels of an error to the reply, but for those of change streams. RetryableWriteError
+/// tells drivers that they may send the request, a retryable write or the end of a transaction,
+/// again; TransientTransactionError that they may try the whole transaction again.
 void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply);
 /// Adds the topologyVersion if the error says that a replica set's member cannot write now: drivers
 /// compare it with the last hello's to find out whether the error is news.

@@ -63,6 +63,7 @@ struct Invocation {
     bool mayTakeLong = false;        // for a single document; runs on a background thread
     bool changesUsers = false;       // cached users may be outdated afterwards
     bool mayBorrow = false;          // the reply need not be in one piece
+    bool isOfChangeStream = false;   // it begins one, or reads on in one
     bool abortsTransaction = false;  // a write failed, which the reply shows as one of its results
 
     bson::Document body() const { return index.body(); }
