@@ -14,6 +14,7 @@
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
+#include "freshet/command/stream/oplog_source.h"
 #include "freshet/command/txn/read_concern.h"
 #include "freshet/command/txn/snapshot_read.h"
 #include "freshet/command/txn/statement.h"
@@ -676,7 +677,13 @@ sync::Task<Reply> ConnectionImpl::next() {
 }  // namespace
 
 Dispatcher::Dispatcher(catalog::Catalog& catalog, ServerFacts facts)
-    : impl_(std::make_unique<Impl>(catalog, std::move(facts))) {}
+    : impl_(std::make_unique<Impl>(catalog, std::move(facts))) {
+    if (isReplicaSet(impl_->services)) {
+        const Status noted = noteStartInLog(impl_->services.store.journal());
+        static_cast<void>(
+            noted.isOk());  // a log that takes nothing more refuses the next write too
+    }
+}
 
 Dispatcher::~Dispatcher() {
     beginShutdown();

@@ -26,6 +26,8 @@ struct AggregateRequest {
     std::function<catalog::CollectionRef(std::string_view db, std::string_view collection)> find;
     /// The documents of callersStage(). Absent: a pipeline with such a stage is refused.
     std::optional<std::vector<bson::OwnedDocument>> source;
+    /// Read instead of a collection, as long as it is not dry; null: none.
+    std::unique_ptr<TailSource> entries;
     /// The events of a pipeline that begins with $changeStream; null for any other. Each has its
     /// resume token as its _id. The cursor then reads no collection.
     std::unique_ptr<TailSource> tail;

@@ -104,6 +104,10 @@ Status checkWritable(std::string_view db, std::string_view collection) {
         })) {
         return badName("Invalid system namespace: " + ns());
     }
+    // What is read there is the log.
+    if (db == "local" && collection == "oplog.rs") {
+        return badName("cannot write to " + ns());
+    }
     // As in MongoDB, which keeps parts of its config.system.sessions under such names.
     if (collection.find(".system.") != std::string_view::npos &&
         collection.find(".system.sessions") == std::string_view::npos) {

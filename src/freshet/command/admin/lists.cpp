@@ -4,7 +4,10 @@
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/diag/sizes.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/query/match.h"
+
+#include <algorithm>
 
 namespace freshet::command {
 namespace {
@@ -54,11 +57,27 @@ sync::Task<Status> runListCollections(Invocation& call) {
             found.push_back(describe(*collection, nameOnly));
         }
     }
+    if (isOplog(call.services, call.generic.db, kOplogCollection) &&
+        (seesAll || maySee(call, kOplogDb, kOplogCollection)) &&
+        (*matcher)->matches(describeOplog(call.services, false).view())) {
+        found.push_back(describeOplog(call.services, nameOnly));
+    }
     FirstBatch first;
     first.ns = call.ns("$cmd.listCollections");
     first.batchSize = *batchSize;
     std::unique_ptr<query::QueryCursor> cursor = makeListCursor(std::move(found));
     co_return co_await replyWithFirstBatch(call, std::move(cursor), std::move(first));
+}
+
+/// A member's database local has an oplog at least.
+std::vector<std::string> databasesOf(const Services& services) {
+    std::vector<std::string> names = services.catalog.databases();
+    if (isOplog(services, kOplogDb, kOplogCollection) &&
+        std::find(names.begin(), names.end(), kOplogDb) == names.end()) {
+        names.emplace_back(kOplogDb);
+        std::sort(names.begin(), names.end());
+    }
+    return names;
 }
 
 /// Databases have no files of their own: this is the database's part of the shared file.
@@ -96,7 +115,7 @@ sync::Task<Status> runListDatabases(Invocation& call) {
     Pacer pacer;
     {
         auto list = call.reply.array("databases");
-        for (const std::string& name : call.services.catalog.databases()) {
+        for (const std::string& name : databasesOf(call.services)) {
             if (pacer.isDue()) {
                 FRESHET_CO_RETURN_IF_ERROR(call.checkInterrupt());
                 co_await sync::wait(sync::WaitToken::completed());

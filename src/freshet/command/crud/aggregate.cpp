@@ -6,6 +6,7 @@
 #include "freshet/command/crud/find.h"
 #include "freshet/command/diag/sources.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/command/stream/watch.h"
 #include "freshet/query/transform.h"
 
@@ -179,6 +180,11 @@ sync::Task<Status> runAggregate(Invocation& call) {
     if (isChangeStream) {
         FRESHET_CO_RETURN_IF_ERROR(
             watchChanges(call, *collection, command->pipeline, &command->request));
+    }
+    if (!serverStage && isOplog(call.services, call.generic.db, *collection)) {
+        auto entries = co_await readOplogFor(call, command->pipeline, command->request.hint.view());
+        FRESHET_CO_RETURN_IF_ERROR(entries.status());
+        command->request.entries = std::move(*entries);
     }
     std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {

@@ -8,6 +8,7 @@
 #include "freshet/command/crud/statements.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/aggregate.h"
 #include "freshet/query/transform.h"
@@ -335,6 +336,9 @@ StatusOr<std::unique_ptr<query::QueryCursor>> makeCursor(Invocation& call, Subje
     FRESHET_ASSIGN_OR_RETURN(query::FindRequest request, findOfSubject(subject));
     request.spill = &call.services.spill;
     subject->filter = request.filter;
+    if (isOplog(call.services, call.generic.db, subject->collection)) {
+        return makeOplogFind(call, std::move(request), false);
+    }
     return query::makeFind(call.services.store,
                            call.services.catalog.find(call.generic.db, subject->collection),
                            std::move(request));

@@ -6,6 +6,7 @@
 #include "freshet/bson/path.h"
 #include "freshet/command/crud/write_batch.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/oplog_reads.h"
 
 #include <limits>
 
@@ -98,6 +99,11 @@ sync::Task<Status> runFind(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(find.status());
     FirstBatch first = std::move(find->firstBatch);
     first.ns = call.ns(*collection);
+    if (isOplog(call.services, call.generic.db, *collection)) {
+        auto entries = co_await findInOplog(call, std::move(find->request), first.isTailable);
+        FRESHET_CO_RETURN_IF_ERROR(entries.status());
+        co_return co_await replyWithFirstBatch(call, std::move(*entries), std::move(first));
+    }
     StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
     FRESHET_CO_RETURN_IF_ERROR(found.status());
     find->request.spill = &call.services.spill;
@@ -129,6 +135,12 @@ sync::Task<Status> runCount(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<query::FindRequest> request = parseCount(call.body());
     FRESHET_CO_RETURN_IF_ERROR(request.status());
+    if (isOplog(call.services, call.generic.db, *collection)) {
+        StatusOr<int64_t> count = co_await countInOplog(call, std::move(*request));
+        FRESHET_CO_RETURN_IF_ERROR(count.status());
+        bson::addCount(&call.reply, "n", *count);
+        co_return Status::ok();
+    }
     StatusOr<std::unique_ptr<query::CountOp>> op =
         query::CountOp::make(call.services.store,
                              call.services.catalog.find(call.generic.db, *collection),
@@ -145,6 +157,10 @@ sync::Task<Status> runDistinct(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(collection.status());
     StatusOr<DistinctCommand> distinct = parseDistinct(call.body());
     FRESHET_CO_RETURN_IF_ERROR(distinct.status());
+    if (isOplog(call.services, call.generic.db, *collection)) {
+        co_return Status(Code::kUnsupported,
+                         "distinct is not supported on " + call.ns(*collection));
+    }
     StatusOr<catalog::CollectionRef> found = call.find(call.generic.db, *collection);
     FRESHET_CO_RETURN_IF_ERROR(found.status());
     StatusOr<std::unique_ptr<query::DistinctOp>> op = query::DistinctOp::make(

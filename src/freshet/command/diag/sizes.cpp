@@ -5,6 +5,7 @@
 #include "freshet/bson/count.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/sync/epoch.h"
 
 #include <algorithm>
@@ -76,6 +77,11 @@ sync::Task<Status> runCollStats(Invocation& call) {
     Fields fields(call.body(), "collStats");
     StatusOr<int64_t> scale = scaleOf(&fields);
     FRESHET_CO_RETURN_IF_ERROR(scale.status());
+    if (isOplog(call.services, call.generic.db, *name)) {
+        call.reply.add("ns", call.ns(*name));
+        addOplogStats(call.services, *scale, &call.reply);
+        co_return Status::ok();
+    }
     CollectionSizes sizes;
     if (auto collection = call.services.catalog.find(call.generic.db, *name)) {
         StatusOr<CollectionSizes> measured = co_await measure(call, collection, true);

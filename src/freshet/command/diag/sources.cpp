@@ -3,6 +3,7 @@
 
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/diag/sizes.h"
+#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -238,7 +239,15 @@ sync::Task<StatusOr<Documents>> tellOfCollection(Invocation& call,
     }
     catalog::CollectionRef found = call.services.catalog.find(call.generic.db, collection);
     CollectionSizes sizes;
-    if (parts->storage || parts->count) {
+    const bool isOfOplog = isOplog(call.services, call.generic.db, collection);
+    if (isOfOplog && parts->count) {
+        StatusOr<int64_t> count = co_await countInOplog(call, {});
+        if (!count.isOk()) {
+            co_return count.status();
+        }
+        sizes.count = *count;
+    }
+    if (!isOfOplog && (parts->storage || parts->count)) {
         if (found == nullptr) {
             co_return collectionMissing(parts->storage ? "storageStats" : "count",
                                         call.ns(collection));
@@ -258,7 +267,11 @@ sync::Task<StatusOr<Documents>> tellOfCollection(Invocation& call,
     }
     if (parts->storage) {
         auto storage = out.object("storageStats");
-        addStorageStats(sizes, parts->scale, &storage);
+        if (isOfOplog) {
+            addOplogStats(call.services, parts->scale, &storage);
+        } else {
+            addStorageStats(sizes, parts->scale, &storage);
+        }
     }
     if (parts->count) {
         out.add("count", sizes.count);

@@ -41,6 +41,13 @@ bson::OwnedDocument renameOf(const catalog::Event& event) {
 
 }  // namespace
 
+void addEntryEnd(uint64_t timestamp, int64_t wallMs, bson::Builder* entry) {
+    entry->add("ts", bson::Timestamp{timestamp});
+    entry->add("t", kOplogTerm);
+    entry->add("v", int64_t{2});
+    entry->add("wall", bson::Date{wallMs});
+}
+
 Status OplogWriter::add(const CommittedEvent& committed) {
     FRESHET_RETURN_IF_ERROR(addOperations(committed));
     if (committed.isLast) {
@@ -224,13 +231,10 @@ void OplogWriter::finishBatch(const CommittedEvent& committed, bool isLast) {
 
 /// Adds the fields that end an entry.
 void OplogWriter::finish(const CommittedEvent& committed, bson::Builder* entry) {
-    entry->add("ts", bson::Timestamp{committed.timestamp});
-    entry->add("t", kTerm);
-    entry->add("v", int64_t{2});
-    entry->add("wall", bson::Date{committed.wallMs});
+    addEntryEnd(committed.timestamp, committed.wallMs, entry);
     if (!committed.transaction.isEmpty()) {
         const bool isFirst = partialEntries_ == 0;
-        addPlace("prevOpTime", isFirst ? 0 : committed.timestamp, isFirst ? -1 : kTerm, entry);
+        addPlace("prevOpTime", isFirst ? 0 : committed.timestamp, isFirst ? -1 : kOplogTerm, entry);
     }
     finished_.emplace_back(entry->finish());
     finishedBytes_ += finished_.back().bytes().size();

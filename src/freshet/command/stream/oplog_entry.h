@@ -28,9 +28,14 @@
 
 namespace freshet::command {
 
+/// The term of every entry: there were no elections.
+inline constexpr int64_t kOplogTerm = 1;
+
+/// Adds {ts, t, v, wall}, which each entry has.
+void addEntryEnd(uint64_t timestamp, int64_t wallMs, bson::Builder* entry);
+
 class OplogWriter {
 public:
-    static constexpr int64_t kTerm = 1;
     /// Where an entry is begun anew.
     static constexpr uint64_t kEntryBytesMax = bson::kDocumentBytesMax;
 

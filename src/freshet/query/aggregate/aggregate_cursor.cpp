@@ -31,6 +31,13 @@ public:
             dcheck(query::isChangeStream(request_.pipeline.view()));
             run_.follow(std::move(request_.tail), request_.skipParts);
         }
+        if (request_.entries != nullptr) {
+            FRESHET_ASSIGN_OR_RETURN(
+                last_,
+                maker.makeBehind(request_.pipeline.view(),
+                                 makeEntriesStage(run_, std::move(request_.entries))));
+            return Status::ok();
+        }
         FRESHET_ASSIGN_OR_RETURN(
             last_, maker.makeOver(request_.pipeline.view(), std::move(source), &facts_));
         return Status::ok();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace freshet::query {
 namespace {
@@ -32,7 +33,38 @@ bool isSearch(std::string_view name) {
     return name == "$search" || name == "$searchMeta" || name == "$vectorSearch";
 }
 
+class EntriesStage final : public Stage {
+public:
+    EntriesStage(PipelineRun& run, std::unique_ptr<TailSource> source)
+        : run_(run), source_(std::move(source)) {}
+    uint64_t heldBytes() const override { return source_->heldBytes(); }
+
+    Status next(Output* out) override {
+        if (source_->isOver() || isDry_) {
+            return out->end();
+        }
+        FRESHET_RETURN_IF_ERROR(run_.checkTurn());
+        Document document;
+        Status status = source_->next(&document);
+        if (status.isWouldBlock()) {
+            isDry_ = source_->isDry();
+            run_.waitFor(isDry_ ? sync::WaitToken::completed() : source_->token());
+        }
+        FRESHET_RETURN_IF_ERROR(std::move(status));
+        return out->give(document);
+    }
+
+private:
+    PipelineRun& run_;
+    const std::unique_ptr<TailSource> source_;
+    bool isDry_ = false;
+};
+
 }  // namespace
+
+StagePtr makeEntriesStage(PipelineRun& run, std::unique_ptr<TailSource> source) {
+    return std::make_unique<EntriesStage>(run, std::move(source));
+}
 
 Status searchIndexesNotEnabled() {
     return invalid(location(kSearchNotEnabled),

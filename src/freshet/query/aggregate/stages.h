@@ -76,6 +76,8 @@ StatusOr<SortPattern> parseSortPattern(const bson::Element& spec);
 StagePtr makeSort(PipelineRun& run, StagePtr input, SortPattern pattern, int64_t limit);
 /// {$limit: n} or {$skip: n}.
 StatusOr<int64_t> parseStageNumber(const bson::Element& spec);
+/// The documents of a source that exist already.
+StagePtr makeEntriesStage(PipelineRun& run, std::unique_ptr<TailSource> source);
 /// The documents of {$documents: expression}.
 StatusOr<std::vector<bson::OwnedDocument>> evaluateDocuments(const PipelineMaker& maker,
                                                              const bson::Element& spec);
