@@ -3,8 +3,8 @@
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/diag/sizes.h"
+#include "freshet/command/oplog/oplog_reads.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/query/match.h"
 
 #include <algorithm>

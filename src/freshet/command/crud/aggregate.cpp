@@ -5,8 +5,8 @@
 #include "freshet/command/crud/aggregate_output.h"
 #include "freshet/command/crud/find.h"
 #include "freshet/command/diag/sources.h"
+#include "freshet/command/oplog/oplog_reads.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/command/stream/watch.h"
 #include "freshet/query/transform.h"
 
@@ -139,6 +139,41 @@ Status checkStagesInTransaction(bson::Document pipeline) {
                          std::string(refused) + " cannot run within a multi-document transaction");
 }
 
+/// What the pipeline reads if that is no collection: facts about the server, events, the oplog.
+sync::Task<Status> giveSource(Invocation& call,
+                              const std::string& collection,
+                              AggregateCommand* command) {
+    const bson::Element serverStage = query::callersStage(command->pipeline);
+    if (call.transaction != nullptr) {
+        FRESHET_CO_RETURN_IF_ERROR(checkStagesInTransaction(command->pipeline));
+    } else if (serverStage && call.snapshot != nullptr) {
+        co_return invalid(Reason::kInvalidOptions,
+                          "Aggregation stage " + std::string(serverStage.name()) +
+                              " cannot run with a readConcern other than 'local'. Current "
+                              "readConcern: snapshot");
+    }
+    if (serverStage && command->explains) {
+        command->request.source.emplace();
+    } else if (serverStage) {
+        StatusOr<std::vector<bson::OwnedDocument>> documents =
+            co_await reportOnServer(call, serverStage, collection);
+        FRESHET_CO_RETURN_IF_ERROR(documents.status());
+        command->request.source = std::move(*documents);
+    }
+    const bool isChangeStream = query::isChangeStream(command->pipeline);
+    call.isOfChangeStream = isChangeStream;
+    if (isChangeStream) {
+        FRESHET_CO_RETURN_IF_ERROR(
+            watchChanges(call, collection, command->pipeline, &command->request));
+    }
+    if (!serverStage && isOplog(call.services, call.generic.db, collection)) {
+        auto entries = co_await readOplogFor(call, command->pipeline, command->request.hint.view());
+        FRESHET_CO_RETURN_IF_ERROR(entries.status());
+        command->request.entries = std::move(*entries);
+    }
+    co_return Status::ok();
+}
+
 sync::Task<Status> runAggregate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(authorizeExplained(call, call.command, call.body()));
     StatusOr<AggregateCommand> command = parseAggregate(call, call.body());
@@ -158,34 +193,8 @@ sync::Task<Status> runAggregate(Invocation& call) {
         FRESHET_CO_RETURN_IF_ERROR(found.status());
         command->request.collection = std::move(*found);
     }
-    const bson::Element serverStage = query::callersStage(command->pipeline);
-    if (call.transaction != nullptr) {
-        FRESHET_CO_RETURN_IF_ERROR(checkStagesInTransaction(command->pipeline));
-    } else if (serverStage && call.snapshot != nullptr) {
-        co_return invalid(Reason::kInvalidOptions,
-                          "Aggregation stage " + std::string(serverStage.name()) +
-                              " cannot run with a readConcern other than 'local'. Current "
-                              "readConcern: snapshot");
-    }
-    if (serverStage && command->explains) {
-        command->request.source.emplace();
-    } else if (serverStage) {
-        StatusOr<std::vector<bson::OwnedDocument>> documents =
-            co_await reportOnServer(call, serverStage, *collection);
-        FRESHET_CO_RETURN_IF_ERROR(documents.status());
-        command->request.source = std::move(*documents);
-    }
-    const bool isChangeStream = query::isChangeStream(command->pipeline);
-    call.isOfChangeStream = isChangeStream;
-    if (isChangeStream) {
-        FRESHET_CO_RETURN_IF_ERROR(
-            watchChanges(call, *collection, command->pipeline, &command->request));
-    }
-    if (!serverStage && isOplog(call.services, call.generic.db, *collection)) {
-        auto entries = co_await readOplogFor(call, command->pipeline, command->request.hint.view());
-        FRESHET_CO_RETURN_IF_ERROR(entries.status());
-        command->request.entries = std::move(*entries);
-    }
+    Status given = co_await giveSource(call, *collection, &*command);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(given));
     std::string ns = call.ns(collection->empty() ? "$cmd.aggregate" : *collection);
     if (query::writesResult(command->pipeline)) {
         if (call.generic.isLinearizable) {
@@ -207,8 +216,8 @@ sync::Task<Status> runAggregate(Invocation& call) {
     FirstBatch first;
     first.ns = std::move(ns);
     first.batchSize = *batchSize;
-    first.isTailable = isChangeStream;
-    first.awaitsData = isChangeStream;
+    first.isTailable = call.isOfChangeStream;
+    first.awaitsData = call.isOfChangeStream;
     co_return co_await replyWithFirstBatch(call, std::move(*cursor), std::move(first));
 }
 

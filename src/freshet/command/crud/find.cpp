@@ -5,8 +5,8 @@
 #include "freshet/bson/count.h"
 #include "freshet/bson/path.h"
 #include "freshet/command/crud/write_batch.h"
+#include "freshet/command/oplog/oplog_reads.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/command/stream/oplog_reads.h"
 
 #include <limits>
 

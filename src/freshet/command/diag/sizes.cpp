@@ -4,8 +4,8 @@
 
 #include "freshet/bson/count.h"
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/oplog/oplog_reads.h"
 #include "freshet/command/run/tables.h"
-#include "freshet/command/stream/oplog_reads.h"
 #include "freshet/sync/epoch.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/diag/sizes.h"
-#include "freshet/command/stream/oplog_reads.h"
+#include "freshet/command/oplog/oplog_reads.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>

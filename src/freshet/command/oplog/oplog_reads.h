@@ -4,8 +4,8 @@
 /// read in both directions; the bounds of ts in a filter say where reading begins and ends.
 #pragma once
 
+#include "freshet/command/oplog/oplog_source.h"
 #include "freshet/command/run/invocation.h"
-#include "freshet/command/stream/oplog_source.h"
 #include "freshet/query/cursor.h"
 
 #include <memory>

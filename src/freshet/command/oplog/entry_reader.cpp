@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/stream/entry_reader.h"
+#include "freshet/command/oplog/entry_reader.h"
 
 #include <utility>
 

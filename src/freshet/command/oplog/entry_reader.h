@@ -3,8 +3,8 @@
 /// rule: as LogEvents.
 #pragma once
 
+#include "freshet/command/oplog/oplog_entry.h"
 #include "freshet/command/stream/log_events.h"
-#include "freshet/command/stream/oplog_entry.h"
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/stream/oplog_reads.h"
+#include "freshet/command/oplog/oplog_reads.h"
 
 #include "freshet/bson/count.h"
 #include "freshet/command/access/replica_set_member.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/stream/oplog_source.h"
+#include "freshet/command/oplog/oplog_source.h"
 
-#include "freshet/command/stream/entry_reader.h"
+#include "freshet/command/oplog/entry_reader.h"
 
 #include <algorithm>
 #include <limits>

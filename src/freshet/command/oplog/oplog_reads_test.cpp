@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// local.oplog.rs as clients, tools and drivers read it.
-#include "freshet/command/stream/oplog_reads.h"
+#include "freshet/command/oplog/oplog_reads.h"
 
 #include "freshet/command/run/fixture_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "freshet/command/stream/oplog_entry.h"
+#include "freshet/command/oplog/oplog_entry.h"
 
 #include "freshet/command/stream/made_events_test.h"
 
