@@ -207,6 +207,11 @@ class ChangeStreamTest(ChangeStreamCase):
                     self.assertEqual(next(stream), events[i + 1])
         with self.db.c.watch(start_at_operation_time=events[12]['clusterTime']) as stream:
             self.assertEqual(next(stream), events[12])
+        # Before anything was read, the token is where the stream begins.
+        begun = self.db.command({'aggregate': 'c', 'cursor': {'batchSize': 0},
+                                 'pipeline': [{'$changeStream': {'startAtOperationTime': events[12]['clusterTime']}}]})
+        with self.db.c.watch(resume_after=begun['cursor']['postBatchResumeToken']) as stream:
+            self.assertEqual(next(stream), events[12])
         both = {'resumeAfter': start, 'startAtOperationTime': events[0]['clusterTime']}
         self.fails(40674, lambda: self.db.c.aggregate([{'$changeStream': both}]))
 

@@ -88,7 +88,7 @@ public:
           place_(std::move(place)),
           options_(std::move(options)),
           events_(std::move(events)) {
-        last_.timestamp = catalog_.store().journal().now();
+        last_.timestamp = options_.startAtOperationTime.value_or(catalog_.store().journal().now());
         last_.lsn = events_->position();
         last_.isHighWaterMark = true;
         if (options_.after.has_value()) {
