@@ -221,8 +221,9 @@ public:
         IndexCounts* counts);
     void dropPending(const Collection& collection);
     /// Commits the transaction and publishes what it created. It waits for no other transaction,
-    /// and for definition changes only. kConflict: a definition has changed, or another collection
-    /// has the name of a created one; nothing was committed.
+    /// and for a definition change only if the transaction has written nothing that others wait
+    /// for. kConflict: a definition has changed or is being changed, or another collection has the
+    /// name of a created one; nothing was committed.
     std::unique_ptr<Change> commitTransaction(TransactionCommit commit);
 
     engine::Store& store() const;

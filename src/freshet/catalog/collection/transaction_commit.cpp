@@ -79,7 +79,11 @@ private:
         if (commit_.created.empty()) {
             return Status::ok();
         }
-        FRESHET_RETURN_IF_ERROR(core_.changeLock.acquire(&token_));
+        const Status acquired = core_.changeLock.acquire(&token_);
+        if (acquired.isWouldBlock() && !commit_.written.empty()) {
+            return conflict("another definition is being changed");  // as in enterGates()
+        }
+        FRESHET_RETURN_IF_ERROR(acquired);
         isLocked_ = true;
         for (const auto& made : commit_.created) {
             if (core_.find(made->db, made->name) != nullptr) {
@@ -90,15 +94,16 @@ private:
         return Status::ok();
     }
 
-    /// All or none: while it waits for one gate it is inside none, so that two changes cannot wait
-    /// for each other.
+    /// It never waits for a gate: the change that has closed it may wait for a writer inside, and
+    /// that one for this transaction.
     Status enterGates() {
         for (const CollectionRef& collection : commit_.written) {
             const Status status = passes_.emplace_back().enter(collection->gate, &token_);
             if (!status.isOk()) {
                 passes_.clear();
-                return status.isWouldBlock() ? status
-                                             : conflict(collection->ns() + " has been dropped");
+                return conflict(status.isWouldBlock()
+                                    ? "the definition of " + collection->ns() + " is being changed"
+                                    : collection->ns() + " has been dropped");
             }
             if (newerDescription(*collection) != nullptr) {
                 return conflict("the definition of " + collection->ns() + " has changed");

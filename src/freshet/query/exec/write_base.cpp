@@ -41,7 +41,14 @@ Status WriteBase::run() {
 
 Status WriteBase::enterGate(bool* changed) {
     *changed = false;
-    FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, &token_));
+    const Status entered = pass_.enter(collection_->gate, &token_);
+    if (entered.isWouldBlock() && txn_.isShared() && unit_.transaction->hasChanges()) {
+        // The definition change may wait for a writer inside, and that one for our transaction.
+        return Status(Code::kConflict,
+                      Reason::kWriteConflict,
+                      "the definition of " + collection_->ns() + " is being changed");
+    }
+    FRESHET_RETURN_IF_ERROR(entered);
     if (auto newer = catalog::newerDescription(*collection_)) {
         if (txn_.isShared()) {
             return catalog::definitionChanged(*newer, unit_.transaction->txn().readTs());
