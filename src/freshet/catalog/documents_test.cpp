@@ -38,6 +38,37 @@ TEST(DocumentWriter, KeepsIndexesInStep) {
     EXPECT_EQ(report.documents, 2u);
 }
 
+/// The change waits for a writer inside the gate, and that one may wait for the transaction.
+TEST(DocumentWriter, ATransactionDoesNotWaitForTheChangeThatWaitsForWriters) {
+    Database db;
+    ASSERT_TRUE(db.createIndexes("c", {}).isOk());
+    const CollectionRef collection = db.catalog().find("db", "c");
+    ASSERT_NE(collection, nullptr);
+    engine::Txn txn(db.catalog().store(), engine::OnConflict::kFail);
+    RecordId id = 0;
+    {
+        sync::Slice slice(db.catalog().store().epochs());
+        DocumentWriter writer(txn, collection, &db.catalog().store());
+        ASSERT_TRUE(writer.insert(doc(R"({"_id": 1})").view(), &id).isOk());
+    }
+    GatePass inside;
+    sync::WaitToken token;
+    ASSERT_TRUE(inside.enter(collection->gate, &token).isOk());
+    IndexCounts counts;
+    const auto change = db.catalog().createIndexes("db", "c", {indexOn(R"({"a": 1})")}, &counts);
+    ASSERT_TRUE(change->run().isWouldBlock());
+    TransactionCommit parts;
+    parts.txn = &txn;
+    parts.written = {collection};
+    EXPECT_EQ(db.catalog().commitTransaction(std::move(parts))->run().code(), Code::kConflict);
+    txn.abort();
+    inside.release();
+    while (change->run().isWouldBlock()) {
+        sync::blockOn(change->token());
+    }
+    db.expectValid("c");
+}
+
 TEST(DocumentWriter, TellsWhichKeyIsThereTwice) {
     Database db;
     ASSERT_TRUE(db.createIndexes("c", {indexOn(R"({"a": 1, "b.c": -1})", true)}).isOk());
