@@ -16,10 +16,6 @@ bool isSystemCollection(std::string_view collection) {
     return collection.starts_with(kSystemPrefix);
 }
 
-bool isOwnDatabase(std::string_view db) {
-    return db == kUsersDb || db == "config" || db == "local";
-}
-
 std::string nameOf(std::string_view db, std::string_view collection) {
     return std::string(db) + "." + std::string(collection);
 }
@@ -29,6 +25,10 @@ Status illegal(std::string text) {
 }
 
 }  // namespace
+
+bool isOwnDatabase(std::string_view db) {
+    return db == kUsersDb || db == "config" || db == "local";
+}
 
 bool isUsersCollection(std::string_view db, std::string_view collection) {
     return db == kUsersDb && collection == kUsersCollection;

@@ -12,6 +12,9 @@
 
 namespace freshet::command {
 
+/// admin, config and local: what the server keeps for itself.
+bool isOwnDatabase(std::string_view db);
+
 /// admin.system.users.
 bool isUsersCollection(std::string_view db, std::string_view collection);
 

@@ -3,6 +3,7 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/catalog/documents.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/stream/change_document.h"
 #include "freshet/command/stream/log_events.h"
 
@@ -28,10 +29,6 @@ Status imageMissing(const std::string& image, const std::string& of) {
                   Reason::kNoMatchingDocument,
                   "Change stream was configured to require a " + image + " for all " + of +
                       " events, but the " + image + " was not found for event");
-}
-
-bool isServersDatabase(std::string_view db) {
-    return db == "admin" || db == "config" || db == "local";
 }
 
 /// The stream's place against an event's.
@@ -61,7 +58,7 @@ private:
             return event.db == place_.db && event.collection == place_.collection;
         }
         const bool isInside =
-            place_.isDatabase() ? event.db == place_.db : !isServersDatabase(event.db);
+            place_.isDatabase() ? event.db == place_.db : !isOwnDatabase(event.db);
         return isInside && (showsSystem_ || !event.collection.starts_with("system."));
     }
     bool isRenameTo(const catalog::Event& event) const {
@@ -135,7 +132,6 @@ public:
 private:
     /// Sets event_ to the next one to show.
     Status nextEvent() {
-        const Watch watch(place_, options_);
         isAtEvent_ = false;
         for (;;) {
             const CommittedEvent* found = nullptr;
@@ -144,7 +140,7 @@ private:
                 return historyLost();
             }
             FRESHET_RETURN_IF_ERROR(status);
-            if (!isBeforeStart(*found) && watch.shows(found->event)) {
+            if (!isBeforeStart(*found) && watch_.shows(found->event)) {
                 event_ = found;
                 return Status::ok();
             }
@@ -244,7 +240,7 @@ private:
         parts_.token = token.view();
         parts_.before = before_.view();
         document_ = changeDocument(*event_, options_, std::exchange(parts_, {}));
-        if (!Watch(place_, options_).endsWith(event_->event)) {
+        if (!watch_.endsWith(event_->event)) {
             event_ = nullptr;
         }
         *document = document_.view();
@@ -263,6 +259,7 @@ private:
     catalog::Catalog& catalog_;
     const WatchedPlace place_;
     const ChangeOptions options_;
+    const Watch watch_{place_, options_};
     const std::unique_ptr<LogEvents> events_;
     /// Found and not given yet; or given, and the stream ends with it.
     const CommittedEvent* event_ = nullptr;

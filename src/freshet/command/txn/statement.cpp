@@ -3,6 +3,7 @@
 
 #include "freshet/bson/json.h"
 #include "freshet/command/access/authorize.h"
+#include "freshet/command/admin/own_names.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/retry/session_documents.h"
 #include "freshet/platform/clock.h"
@@ -156,11 +157,10 @@ Status checkState(int64_t number, const Transactions::Known& known) {
 }
 
 Status checkDatabaseInTransaction(std::string_view db) {
-    return db == "admin" || db == "config" || db == "local"
-               ? invalid(Reason::kOperationNotSupportedInTransaction,
-                         "Cannot run command against the '" + std::string(db) +
-                             "' database in a transaction.")
-               : Status::ok();
+    return isOwnDatabase(db) ? invalid(Reason::kOperationNotSupportedInTransaction,
+                                       "Cannot run command against the '" + std::string(db) +
+                                           "' database in a transaction.")
+                             : Status::ok();
 }
 
 Status checkStatement(const Command& command,
