@@ -21,8 +21,8 @@ from generator import Language  # noqa: E402
 SECONDS = float(os.environ.get('FRESHET_GENERATED_SECONDS') or 15)
 # Kinds of words that are of no use when they are never accepted: the generator does not get behind their parsers.
 MUST_BE_ACCEPTED = ('stages', 'expressions', 'accumulators', 'updates', 'filters', 'documentFilters', 'projections', 'schema')
-# Not served, not here, or scripts, whose depth is another engine's.
-NOT_ACCEPTED = {'$geoNear', '$changeStream', '$currentOp', '$listLocalSessions', '$text', '$meta', '$where', '$function', '$accumulator',
+# Not served, not here, only behind another word, or scripts, whose depth is another engine's.
+NOT_ACCEPTED = {'$geoNear', '$changeStreamSplitLargeEvent', '$currentOp', '$listLocalSessions', '$text', '$meta', '$where', '$function', '$accumulator',
                 '$_internalJsEmit', '$_internalJsReduce', '$toObjectId', '$toUUID', '$tsIncrement', '$tsSecond',
                 '$listSearchIndexes', '$search', '$searchMeta', '$vectorSearch'}
 

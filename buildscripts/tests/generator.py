@@ -182,7 +182,7 @@ SAMPLES = {
         '$project': {'n': 1, 'o.n': 1, 'y': {'z': '$n'}}, '$addFields': {'y': '$n', 'o.y': {'z': '$n'}}, '$set': {'y': '$$ROOT', 'o.y': {'z': '$n'}},
         '$unset': ['n', 'o.n'], '$replaceRoot': {'newRoot': {'y': '$$ROOT'}}, '$replaceWith': {'y': '$$ROOT'}, '$sample': {'size': 2},
         '$documents': [{'y': 1}, {'y': {'$add': [1, 2]}}], '$match': {'n': 1, 'o.n': {'$gte': 1}}, '$currentOp': {'allUsers': True},
-        '$collStats': {'count': {}}},
+        '$collStats': {'count': {}}, '$changeStream': {'fullDocument': 'updateLookup'}},
     'expressions': {
         '$cond': {'if': '$n', 'then': '$s', 'else': '$o'}, '$let': {'vars': {'v': '$n', 'w': 1}, 'in': {'$add': ['$$v', '$$w']}},
         '$switch': {'branches': [{'case': {'$eq': ['$n', 2]}, 'then': 1}, {'case': '$b', 'then': 2}], 'default': 3},

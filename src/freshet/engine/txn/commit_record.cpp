@@ -6,6 +6,23 @@
 
 namespace freshet::engine {
 
+namespace {
+
+/// What follows the changes of a record with one event that has no document.
+constexpr size_t kRoomForEnd = kEventsHeaderBytes + kCommitEventBytes + kChainBytes + 256;
+
+/// Makes room for `more` bytes and not for twice as many as there are: they may be 16 MB.
+void reserveExactly(std::string* bytes, size_t more) {
+    if (bytes->capacity() - bytes->size() < more) {
+        std::string larger;
+        larger.reserve(bytes->size() + more);
+        larger.append(*bytes);
+        *bytes = std::move(larger);
+    }
+}
+
+}  // namespace
+
 CommitRecordWriter::CommitRecordWriter(size_t bytesMax) : bytesMax_(bytesMax) {
     begin();
 }
@@ -35,9 +52,9 @@ void CommitRecordWriter::makeRoom(size_t bytes) {
 void CommitRecordWriter::add(TreeId tree, CommitOp op, ByteView key, ByteView value) {
     const size_t bytes = kCommitOpBytes + key.size() + value.size();
     makeRoom(bytes);
-    // Includes what seal() appends without events; std::string doubles its capacity when more is
-    // needed.
-    body_.reserve(body_.size() + bytes + kCommitEventBytes);
+    // Also for what seal() appends if the event is small; std::string doubles its capacity when
+    // more is needed.
+    body_.reserve(body_.size() + bytes + kRoomForEnd);
     appendLe(body_, tree);
     appendLe(body_, static_cast<uint32_t>(op));  // kind, then flags and reserved
     appendLe(body_, static_cast<uint32_t>(key.size()));
@@ -60,6 +77,7 @@ void CommitRecordWriter::seal(int64_t wallMs, bool isLast) {
     storeLe(body_.data() + kCommitOpsOffset, ops_);
     // The last record of a chain says when it was committed, also if its events are elsewhere.
     if (eventCount_ != 0 || (isLast && hasEvents_)) {
+        reserveExactly(&body_, kEventsHeaderBytes + events_.size() + kChainBytes);
         storeLe(body_.data() + kCommitFlagsOffset, kCommitHasEvents);
         appendLe(body_, static_cast<uint32_t>(kEventsHeaderBytes + events_.size()));
         appendLe(body_, uint32_t{kEventsVersion});  // then flags and reserved

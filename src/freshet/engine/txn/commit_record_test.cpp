@@ -57,6 +57,17 @@ std::string sampleWithEvents() {
     return onlyBody(std::move(writer));
 }
 
+TEST(CommitRecord, LargeDocumentsAreNotHeldTwice) {
+    const std::string large(16 << 20, 'x');
+    for (const std::string& event : {std::string(100, 'e'), large}) {
+        CommitRecordWriter writer;
+        writer.add(7, CommitOp::kPut, "key", large);
+        writer.addEvent(event);
+        const std::string body = onlyBody(std::move(writer));
+        EXPECT_LT(body.capacity(), large.size() + event.size() + 4096);
+    }
+}
+
 std::vector<std::string> read(ByteView body, Status* status) {
     std::vector<std::string> found;
     auto reader = CommitReader::open(body);
