@@ -55,13 +55,19 @@ struct Event {
     engine::TreeId tree = 0;  // the collection's records
     RecordId record = 0;
     /// kUpdate, kReplace: how many bytes of the documents before and after agree, from byte 4 on
-    /// and at the end, and the bytes between them in the document before.
+    /// and at the end, and the bytes between them in the document before. All empty if not
+    /// hasBefore().
     uint32_t samePrefix = 0;
     uint32_t sameSuffix = 0;
     ByteView replaced;
     /// kDelete: the deleted document if keepsImages, else its {_id}. Of definitions: the details.
     bson::Document document;
 
+    /// Whether beforeOf() has an answer: an update needs it for what it changed, a replacement only
+    /// as an image.
+    bool hasBefore() const {
+        return kind == EventKind::kUpdate || (kind == EventKind::kReplace && keepsImages);
+    }
     std::string ns() const { return std::string(db) + "." + std::string(collection); }
 };
 
@@ -93,8 +99,8 @@ void encodeDefinition(EventKind kind,
 /// know.
 StatusOr<Event> decodeEvent(ByteView bytes);
 
-/// The document before an update or a replacement, from the one after it. kCorruption: the two do
-/// not belong together.
+/// The document before an update or a replacement, from the one after it. REQUIRES: hasBefore().
+/// kCorruption: the two do not belong together.
 StatusOr<bson::OwnedDocument> beforeOf(const Event& event, bson::Document after);
 
 }  // namespace freshet::catalog

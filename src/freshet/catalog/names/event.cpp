@@ -156,8 +156,12 @@ void encodeUpdate(const Collection& collection,
                   bson::Document after,
                   bool isReplacement,
                   std::string* out) {
-    const ByteView old = before.bytes().substr(kLengthBytes);
-    const ByteView now = after.bytes().substr(kLengthBytes);
+    ByteView old = before.bytes().substr(kLengthBytes);
+    ByteView now = after.bytes().substr(kLengthBytes);
+    if (isReplacement && !keepsImages(collection)) {
+        old = {};  // nobody will ask for it
+        now = {};
+    }
     const size_t prefix = agreeing(old, now);
     const size_t suffix = agreeingAtEnd(old.substr(prefix), now.substr(prefix));
     const ByteView replaced = old.substr(prefix, old.size() - prefix - suffix);

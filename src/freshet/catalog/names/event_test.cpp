@@ -44,6 +44,24 @@ std::string beforeOfUpdate(const std::string& before, const std::string& after) 
     return bytes;
 }
 
+TEST(Event, AReplacementHasItsOldDocumentOnlyWhereImagesAreKept) {
+    const bson::OwnedDocument old = json(R"({"_id": 1, "a": "what was there"})");
+    const bson::OwnedDocument now = json(R"({"_id": 1, "b": 2})");
+    std::string bytes;
+    encodeUpdate(collectionWith("{}"), 5, old.view(), now.view(), true, &bytes);
+    EXPECT_FALSE(decoded(bytes).hasBefore());
+    EXPECT_EQ(bytes.find("what was there"), std::string::npos);
+    encodeUpdate(collectionWith(R"({"changeStreamPreAndPostImages": {"enabled": true}})"),
+                 5,
+                 old.view(),
+                 now.view(),
+                 true,
+                 &bytes);
+    const Event event = decoded(bytes);
+    ASSERT_TRUE(event.hasBefore());
+    EXPECT_EQ(beforeOf(event, now.view())->bytes(), old.bytes());
+}
+
 TEST(Event, SaysWhatWasChangedAndWhere) {
     std::string bytes;
     encodeInsert(collectionWith("{}"), 0x123456789a, &bytes);

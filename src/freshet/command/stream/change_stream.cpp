@@ -165,7 +165,7 @@ private:
         if (kind == EventKind::kUpdate) {
             FRESHET_RETURN_IF_ERROR(findAfter());
         }
-        if (kind != EventKind::kDelete) {
+        if (event_->event.hasBefore()) {
             FRESHET_ASSIGN_OR_RETURN(before_, catalog::beforeOf(event_->event, event_->after));
         }
         return findBefore();
