@@ -478,9 +478,10 @@ TEST(EngineBench, WaitingInTheEngineIsAStallAndWorkIsNone) {
         }
         return true;
     });
-    // Stalls that the host caused are allowed for.
-    EXPECT_LE(works.all, busy.load(sync::kRelaxed) / 4);  // [busy.count] relaxed: as above
-    EXPECT_GT(busy.load(sync::kRelaxed), 0u);             // [busy.count] relaxed: as above
+    // A host that holds a processor is told apart, but not always.
+    // [busy.count] relaxed: as above
+    EXPECT_LE(works.all - works.byHost, busy.load(sync::kRelaxed) / 4);
+    EXPECT_GT(busy.load(sync::kRelaxed), 0u);  // [busy.count] relaxed: as above
 }
 
 /// Waits like a call that does not return.

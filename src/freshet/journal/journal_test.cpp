@@ -6,6 +6,7 @@
 
 #include "freshet/journal/file/test_support.h"
 #include "freshet/journal/variants.h"
+#include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/sync/atomic.h"
 #include "freshet/testing/sim/faulty_file_system.h"
@@ -387,6 +388,32 @@ TEST(Journal, LsnAndTimestampNeverRepeatThoughRecordsWereLost) {
         }
         disk.crash();
     }
+}
+
+TEST(Journal, TimestampsDoNotRepeatThoughWhatWasLostHadBegunANewSecond) {
+    MemoryFileSystem disk;
+    uint64_t timestamp = 0;
+    {
+        Opened log = openLog(smallOptions(disk));
+        putDurable(*log.journal, "kept");
+        FlushGate gate(disk.faults());
+        for (const int64_t then = platform::wallMillis() / 1000;
+             platform::wallMillis() / 1000 == then;) {
+            platform::sleepMillis(1);
+        }
+        for (int k = 0; k < 12; ++k) {
+            AppendOp op(RecordType::kCommit, 1, std::string(900, 'x'));
+            if (log.journal->append(op).isOk()) {
+                timestamp = op.timestamp();
+            }
+        }
+        ASSERT_GT(timestamp, 0u);
+        disk.crash();
+    }
+    Opened log = openLog(smallOptions(disk));
+    AppendOp op(RecordType::kCommit, 1, "next");
+    ASSERT_TRUE(log.journal->append(op).isOk());
+    EXPECT_GT(op.timestamp(), timestamp);
 }
 
 struct FatalCount {

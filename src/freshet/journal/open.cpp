@@ -154,7 +154,8 @@ StatusOr<Era> beginEra(const LogEnd& end, BlockWriter& blocks) {
     if (end.slotNoMax != 0) {
         uint64_t units = kSlotBytesMax / kUnitBytes;  // the slots before may have been larger
         era.slotNo = end.slotNoMax + kSlotsSkipped;
-        era.timeBase = std::max(era.timeBase, end.timeBaseMax + kSlotsSkipped * units);
+        // Slots that were lost may have begun in this second already.
+        era.timeBase = std::max(era.timeBase, end.timeBaseMax) + kSlotsSkipped * units;
     }
     alignas(kUnitBytes) char block[kBlockAlign] = {};
     putInternalNoop(block + sizeof(BlockHeader));
