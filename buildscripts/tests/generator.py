@@ -218,6 +218,7 @@ SAMPLES = {
                'type': ['object', 'number'], 'bsonType': ['object', 'int']},
     'indexOptions': {'partialFilterExpression': {'n': {'$gt': 1}}, 'key': {'y': 1, 'o.y': -1}, 'storageEngine': {'wiredTiger': {'configString': ''}}},
     'commandFields': {
+        'applyOps.applyOps': [{'op': 'i', 'ns': DB + '.plain', 'o': {'_id': 1, 'y': [1]}}, {'op': 'u', 'ns': DB + '.plain', 'o2': {'_id': 1}, 'o': {'$v': 2, 'diff': {'u': {'y': 1}}}}],
         'aggregate.pipeline': [{'$match': {'n': 1}}, {'$sort': {'n': 1}}, {'$group': {'_id': '$n'}}], 'createIndexes.indexes': [{'key': {'y': 1, 'o.y': -1}, 'name': 'y'}],
         'create.idIndex': {'key': {'_id': 1}, 'name': '_id_'}, 'create.validator': {'n': {'$gt': 0}}, 'collMod.validator': {'n': {'$gt': 0}}, 'collMod.index': {'name': 'n', 'hidden': True},
         'insert.documents': [{'y': 1}, {'y': {'z': [1]}}], 'update.updates': [{'q': {'n': 1}, 'u': {'$set': {'m.$[i]': 1}}, 'arrayFilters': [{'i': 1}], 'hint': 'n', 'multi': False}],
@@ -232,7 +233,7 @@ SAMPLES = {
 SAMPLES = {kind: {name: of_python(value) for name, value in samples.items()} for kind, samples in SAMPLES.items()}
 TIME_LIMIT_MS = 5_000
 # Commands after which the collections are made anew.
-CHANGING = {'create', 'createUser', 'createIndexes', 'collMod', 'delete', 'drop', 'dropIndexes', 'findAndModify', 'insert', 'renameCollection',
+CHANGING = {'applyOps', 'create', 'createUser', 'createIndexes', 'collMod', 'delete', 'drop', 'dropIndexes', 'findAndModify', 'insert', 'renameCollection',
             'update', 'updateUser'}
 # Codes of replies that say that the server is wrong, not the input.
 INTERNAL = {1, 8}

@@ -124,6 +124,8 @@ enum class Reason : uint32_t {
     kChangeStreamFatalError,
     kChangeStreamHistoryLost,
     kCappedPositionLost,
+    kUnknownError,
+    kUpdateOperationFailed,
     kCount_,
 };
 

@@ -21,6 +21,7 @@ constexpr Row kRows[] = {
     {Reason::kInternalError, {1, "InternalError"}},
     {Reason::kBadValue, {2, "BadValue"}},
     {Reason::kNoSuchKey, {4, "NoSuchKey"}},
+    {Reason::kUnknownError, {8, "UnknownError"}},
     {Reason::kFailedToParse, {9, "FailedToParse"}},
     {Reason::kCursorOptionMissing, {9, "FailedToParse"}},
     {Reason::kUserNotFound, {11, "UserNotFound"}},
@@ -78,6 +79,7 @@ constexpr Row kRows[] = {
     {Reason::kInvalidIndexSpecificationOption, {197, "InvalidIndexSpecificationOption"}},
     {Reason::kNoSuchSession, {206, "NoSuchSession"}},
     {Reason::kInvalidUuid, {207, "InvalidUUID"}},
+    {Reason::kUpdateOperationFailed, {218, "UpdateOperationFailed"}},
     {Reason::kTransactionTooOld, {225, "TransactionTooOld"}},
     {Reason::kSnapshotTooOld, {239, "SnapshotTooOld"}},
     {Reason::kSnapshotUnavailable, {246, "SnapshotUnavailable"}},
@@ -142,7 +144,6 @@ constexpr struct {
 } kOthers[] = {
     {6, "HostUnreachable"},
     {7, "HostNotFound"},
-    {8, "UnknownError"},
     {23, "AlreadyInitialized"},
     {24, "LockTimeout"},
     {46, "LockBusy"},

@@ -114,6 +114,7 @@ enum class Action : uint8_t {
     kInvalidateUserCache,
     kAuthSchemaUpgrade,
     kUseUUID,
+    kApplyOps,
     kTestCommand,  // only with enableTestCommands
     kCount_,
 };

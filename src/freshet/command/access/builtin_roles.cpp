@@ -190,7 +190,7 @@ void addReadWriteAny(const std::string&, Grants* out) {
 
 void addDbAdminAny(const std::string&, Grants* out) {
     addDbAdmin(kAnyDb, out);
-    out->addCluster(actionsOf({kListDatabases}));
+    out->addCluster(actionsOf({kApplyOps, kListDatabases}));
 }
 
 void addUserAdminAny(const std::string&, Grants* out) {
@@ -273,8 +273,8 @@ void addBackup(const std::string&, Grants* out) {
 
 void addRestore(const std::string&, Grants* out) {
     out->addAny(actionsOf({kListCollections}));
-    out->addCluster(
-        actionsOf({kBypassWriteBlockingMode, kGetParameter, kSetUserWriteBlockMode, kUseUUID}));
+    out->addCluster(actionsOf(
+        {kApplyOps, kBypassWriteBlockingMode, kGetParameter, kSetUserWriteBlockMode, kUseUUID}));
     const Actions fill = actionsOf({kBypassDocumentValidation,
                                     kCollMod,
                                     kConvertToCapped,

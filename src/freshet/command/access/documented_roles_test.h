@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// MongoDB's built-in roles as its manual describes them, as data, and what follows from them. It
-/// is independent of the server's own tables: the test is that the two agree.
+/// is independent of the server's own tables: the test is that the two agree. Only who may use
+/// applyOps the manual does not say: restore and dbAdminAnyDatabase have it in MongoDB.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +94,7 @@ inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
         {"userAdminAnyDatabase", On::kExact, "admin", "system.version", "@read"},
         {"dbAdminAnyDatabase", On::kAnyNormal, "", "", "@dbAdmin"},
         {"dbAdminAnyDatabase", On::kNamed, "", "system.profile", "@read @profile"},
-        {"dbAdminAnyDatabase", On::kCluster, "", "", "listDatabases"},
+        {"dbAdminAnyDatabase", On::kCluster, "", "", "applyOps listDatabases"},
         {"clusterMonitor", On::kCluster, "", "", "@monitor"},
         {"clusterMonitor", On::kAnyNormal, "", "", "@look"},
         {"clusterMonitor", On::kDatabase, "config", "", "@look @read"},
@@ -125,7 +126,7 @@ inline const std::vector<DocumentedPrivilege>& documentedPrivileges() {
          On::kCluster,
          "",
          "",
-         "bypassWriteBlockingMode getParameter setUserWriteBlockMode"},
+         "applyOps bypassWriteBlockingMode getParameter setUserWriteBlockMode"},
         {"restore", On::kAny, "", "", "listCollections"},
         {"restore", On::kAnyNormal, "", "", "@restore @userAdmin"},
         {"restore", On::kDatabase, "config", "", "@restore"},

@@ -95,6 +95,7 @@ constexpr std::string_view kActionNames[] = {
     "invalidateUserCache",
     "authSchemaUpgrade",
     "useUUID",
+    "applyOps",
     "internal",
 };
 static_assert(std::size(kActionNames) == static_cast<size_t>(Action::kCount_));

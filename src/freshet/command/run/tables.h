@@ -17,6 +17,7 @@ CommandTable findCommands();
 CommandTable findAndModifyCommands();
 CommandTable explainCommands();
 CommandTable aggregateCommands();
+CommandTable applyOpsCommands();
 CommandTable cursorCommands();
 CommandTable mapReduceCommands();
 CommandTable collectionCommands();
