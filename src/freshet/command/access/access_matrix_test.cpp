@@ -49,7 +49,7 @@ const std::vector<Row>& commandRows() {
              "cursor": {}, "bypassDocumentValidation": true})"},
         {"applyOps",
          "applyOps@* insert@C",
-         R"({"applyOps": [{"op": "i", "ns": "$N", "o": {"_id": 1}}]})",
+         R"({"applyOps": [{"op": "i", "ns": "$N", "o": {}}]})",
          "admin"},
         {"applyOps",
          "applyOps@* update@C insert@C",

@@ -10,6 +10,7 @@
 #include "freshet/command/stream/document_diff.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +60,10 @@ StatusOr<Operation> parseOperation(const bson::Element& element) {
                                 element);
     }
     operation.kind = kind.stringValue();
+    if (operation.kind.size() != 1 ||
+        std::string_view("iudcn").find(operation.kind) == std::string_view::npos) {
+        return invalid(Reason::kFailedToParse, "Unrecognized opType");
+    }
     if (!ns.isString()) {
         return illegalOperation(ns.isMissing() ? "op does not contain required \"ns\" field"
                                                : "\"ns\" field is not a string",
@@ -188,39 +193,75 @@ Status authorizeOperations(Invocation& call, const std::vector<Operation>& opera
 
 // ---- The command of an operation
 
+/// A command that runs as a part of this one. It is no coroutine's: g++ 12 would destroy what an
+/// early return has not made yet.
+class Part {
+public:
+    static StatusOr<std::unique_ptr<Part>> open(Invocation& call,
+                                                std::string db,
+                                                bson::OwnedDocument body) {
+        const Command* const command = call.services.registry.find(body.view().begin()->name());
+        if (command == nullptr || command->name == call.command.name) {
+            return invalid(Reason::kFailedToParse, "Unrecognized command in op");
+        }
+        auto part = std::make_unique<Part>(call, *command, std::move(db), std::move(body));
+        FRESHET_RETURN_IF_ERROR(checkKnownFields(*command, part->index_));
+        FRESHET_RETURN_IF_ERROR(admitCaller(part->part_));
+        return part;
+    }
+    Part(Invocation& call, const Command& command, std::string db, bson::OwnedDocument body)
+        : whole_(call),
+          body_(std::move(body)),
+          index_(body_.view()),
+          generic_(call.generic),
+          part_{call.services,
+                call.client,
+                call.login,
+                call.connection,
+                command,
+                request_,
+                index_,
+                generic_} {
+        request_.body = body_.view();
+        generic_.db = std::move(db);
+        generic_.txnNumber.reset();
+        part_.limits = call.limits;
+        part_.stay = call.stay;
+        part_.startNanos = call.startNanos;
+        part_.deadlineNanos = call.deadlineNanos;
+    }
+
+    sync::Task<Status> run() { return part_.command.handler(part_); }
+
+    /// The reply, after run().
+    StatusOr<bson::OwnedDocument> end(Status status) {
+        whole_.hasTriedToWrite = whole_.hasTriedToWrite || part_.hasTriedToWrite;
+        whole_.changesUsers = whole_.changesUsers || part_.changesUsers;
+        FRESHET_RETURN_IF_ERROR(std::move(status));
+        FRESHET_RETURN_IF_ERROR(checkThatItAsked(part_));
+        part_.reply.close();
+        return bson::OwnedDocument(bson::Document(part_.message.data() + wire::kOpMsgBodyAt));
+    }
+
+private:
+    Invocation& whole_;
+    const bson::OwnedDocument body_;
+    const BodyIndex index_;
+    wire::Request request_;
+    GenericArguments generic_;
+    Invocation part_;
+};
+
 /// Runs a command as a part of this one; returns its reply.
 sync::Task<StatusOr<bson::OwnedDocument>> runPart(Invocation& call,
                                                   std::string db,
                                                   bson::OwnedDocument body) {
-    const Command* const command = call.services.registry.find(body.view().begin()->name());
-    if (command == nullptr || command->name == call.command.name) {
-        co_return invalid(Reason::kFailedToParse, "Unrecognized command in op");
+    StatusOr<std::unique_ptr<Part>> part = Part::open(call, std::move(db), std::move(body));
+    if (!part.isOk()) {
+        co_return part.status();
     }
-    const BodyIndex index(body.view());
-    wire::Request request;
-    request.body = body.view();
-    GenericArguments generic = call.generic;
-    generic.db = std::move(db);
-    generic.txnNumber.reset();
-    Invocation part{
-        call.services, call.client, call.login, call.connection, *command, request, index, generic};
-    part.limits = call.limits;
-    part.stay = call.stay;
-    part.startNanos = call.startNanos;
-    part.deadlineNanos = call.deadlineNanos;
-    Status status = checkKnownFields(*command, index);
-    status = status.isOk() ? admitCaller(part) : std::move(status);
-    if (status.isOk()) {
-        status = co_await command->handler(part);
-        status = status.isOk() ? checkThatItAsked(part) : std::move(status);
-    }
-    call.hasTriedToWrite = call.hasTriedToWrite || part.hasTriedToWrite;
-    call.changesUsers = call.changesUsers || part.changesUsers;
-    if (!status.isOk()) {
-        co_return status;
-    }
-    part.reply.close();
-    co_return bson::OwnedDocument(bson::Document(part.message.data() + wire::kOpMsgBodyAt));
+    Status status = co_await (*part)->run();
+    co_return (*part)->end(std::move(status));
 }
 
 /// The write error of a statement, as a status. kDuplicateKey keeps its reason.
@@ -260,7 +301,10 @@ public:
         if (kind == "i") {
             co_return co_await insert();
         }
-        co_return kind == "u" ? co_await update() : co_await remove();
+        if (kind == "u") {
+            co_return co_await update();
+        }
+        co_return co_await remove();
     }
 
 private:
@@ -482,9 +526,12 @@ sync::Task<Status> applyCommand(Invocation& call,
     if (command->view().isEmpty()) {
         co_return Status::ok();
     }
-    const bool isRename = operation.isCommand("renameCollection");
+    std::string db = operation.db;
+    if (operation.isCommand("renameCollection")) {
+        db = "admin";
+    }
     StatusOr<bson::OwnedDocument> reply =
-        co_await runPart(call, isRename ? "admin" : operation.db, std::move(*command));
+        co_await runPart(call, std::move(db), std::move(*command));
     co_return reply.status();
 }
 
