@@ -31,10 +31,43 @@ class OplogTest(unittest.TestCase):
         self.start = self.newest()['ts']
 
     def newest(self):
-        return self.oplog.find().sort('$natural', -1).limit(1).next()
+        return self.oplog.find({'op': {'$ne': 'n'}}).sort('$natural', -1).limit(1).next()
 
     def since(self, **more):
-        return list(self.oplog.find({'ts': {'$gt': self.start}, **more}))
+        """But for the notes that the server adds in quiet times."""
+        return list(self.oplog.find({'ts': {'$gt': self.start}, 'op': {'$ne': 'n'}, **more}))
+
+    def test_notes(self):
+        self.assertIn({'msg': 'new primary'}, [entry['o'] for entry in self.oplog.find({'op': 'n'})])
+        self.client.admin.command('appendOplogNote', data={'by': ['a', 'tool']})
+        note = self.oplog.find_one({'op': 'n', 'ts': {'$gt': self.start}, 'o.by': 'a'})
+        self.assertEqual((note['ns'], note['o']), ('', {'by': ['a', 'tool']}))
+        for arguments, code in (({}, 4), ({'data': 1}, 14)):
+            with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+                self.client.admin.command('appendOplogNote', **arguments)
+            self.assertEqual(caught.exception.code, code)
+
+    def test_a_quiet_member_goes_with_the_time(self):
+        with harness.Server(arguments=['--replSet', 'rs0', '--setParameter', 'periodicNoopIntervalSecs=1']) as server:
+            client = self.enterContext(server.start().client(directConnection=True))
+            tail = client.local['oplog.rs'].find({'o.msg': 'periodic noop'}, cursor_type=pymongo.CursorType.TAILABLE_AWAIT)
+            entries = []
+            while len(entries) < 4 and tail.alive:
+                entries += list(tail)
+            for earlier, later in zip(entries, entries[2:]):  # the time of an entry is that of the one before, or later
+                self.assertGreater(later['ts'].time, earlier['ts'].time)
+            self.assertGreaterEqual(client.admin.command('ping')['operationTime'], entries[-1]['ts'])
+
+    def test_applied_entries_give_the_same_collections(self):
+        for _ in range(100):
+            write_something(self.db.a, self.client, random.Random(_))
+        entries, there = self.since(), {one['_id']: one for one in self.db.a.find()}
+        self.client.drop_database('t')
+        for entry in entries:
+            for one in [entry] + entry['o'].get('applyOps', []):
+                one.pop('ui', None)  # the collection has another one now
+            self.client.admin.command('applyOps', [entry])
+        self.assertEqual({one['_id']: one for one in self.db.a.find()}, there)
 
     def test_the_fields_that_tools_read(self):
         session = self.client.start_session()

@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -154,6 +156,57 @@ class ToolsTest(unittest.TestCase):
             out = top.stdout.read()
         totals = json.loads(next(line for line in out.splitlines() if line.startswith('{')))['totals']
         self.assertGreater(totals['from.c']['read']['count'], 0)
+
+
+class OplogToolsTest(unittest.TestCase):
+    """A member's dump is of one moment although others write meanwhile."""
+
+    def call(self, server, name, *arguments):
+        done = subprocess.run([tool(name), '--uri', server.uri + '?directConnection=true', *arguments], capture_output=True, text=True,
+                              timeout=120, cwd=self.directory)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def setUp(self):
+        tool('mongodump')
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.directory = folder.name
+        self.servers = [self.enterContext(harness.Server(arguments=['--replSet', 'rs0'])).start() for _ in range(2)]
+
+    def test_a_new_server(self):
+        self.call(self.servers[0], 'mongodump', '--oplog', '--out', 'dump')
+        self.call(self.servers[1], 'mongorestore', '--oplogReplay', 'dump')
+
+    def test_both_sides_of_each_transfer_are_in_the_dump(self):
+        source, copy = (self.enterContext(server.client(directConnection=True)) for server in self.servers)
+        for name in ('accounts', 'shadow'):
+            source.bank[name].insert_many([{'_id': i, 'sum': 100, 'pad': 'x' * 500} for i in range(20_000)])
+        ended = threading.Event()
+
+        def transfer():
+            number = 0
+            while not ended.is_set():
+                number += 1
+                for name in ('accounts', 'shadow'):
+                    source.bank[name].update_one({'_id': number % 20_000}, {'$inc': {'sum': number}})
+                    source.bank[name].insert_one({'_id': 'new %d' % number, 'n': [number]})
+                    source.bank[name].delete_one({'_id': 'new %d' % (number - 5)})
+            source.bank.accounts.create_index('n')
+
+        writer = threading.Thread(target=transfer)
+        writer.start()
+        try:
+            said = self.call(self.servers[0], 'mongodump', '--oplog', '--out', 'dump')
+        finally:
+            ended.set()
+            writer.join()
+        self.assertRegex(said, r'dumped [1-9]\d* oplog entries')
+        self.call(self.servers[1], 'mongorestore', '--oplogReplay', 'dump')
+        accounts, shadow = ({one['_id']: one for one in copy.bank[name].find()} for name in ('accounts', 'shadow'))
+        self.assertGreater(len(accounts), 20_000)
+        different = {key for key in accounts.keys() | shadow.keys() if accounts.get(key) != shadow.get(key)}
+        self.assertLessEqual(len(different), 3)  # those of the pair of writes at the dump's moment
 
 
 if __name__ == '__main__':

@@ -36,6 +36,7 @@ enum class EventKind : uint8_t {
                          // specifications], indexesBefore: [the same as they were]}
     kTransaction = 12,   // details: {lsid: <bytes>, txnNumber}; the last event of its commit
     kStatement = 13,     // details: {lsid, txnNumber, stmtId}; behind the event of its write
+    kNote = 14,          // details: anything; the only event of its commit, for the oplog
 };
 
 inline bool isOfDocument(EventKind kind) {
@@ -47,7 +48,7 @@ struct Event {
     EventKind kind = EventKind::kInsert;
     /// Of documents: the collection kept images (changeStreamPreAndPostImages).
     bool keepsImages = false;
-    std::string_view db;          // empty: of no database (kTransaction, kStatement)
+    std::string_view db;          // empty: of no database (kTransaction and later)
     std::string_view collection;  // empty: of a database
     ByteView uuid;                // of the collection, 16 bytes, or empty
 

@@ -26,7 +26,7 @@ Registry::Registry() : impl_(std::make_unique<Impl>()) {
         replicaSetCommands,     serverStatusCommands, upkeepCommands,    operationCommands,
         mergeUsersCommands,     profileCommands,      hashCommands,      mapReduceCommands,
         languageCommands,       transactionCommands,  bulkWriteCommands, searchIndexCommands,
-        defaultConcernCommands, applyOpsCommands,
+        defaultConcernCommands, applyOpsCommands,     noteCommands,
     };
     CommandTable& all = impl_->commands;
     for (auto table : kTables) {

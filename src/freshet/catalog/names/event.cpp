@@ -210,7 +210,7 @@ StatusOr<Event> decodeEvent(ByteView bytes) {
         return notAnEvent();
     }
     const auto kind = static_cast<uint8_t>(head[0]);
-    if (kind == 0 || kind > static_cast<uint8_t>(EventKind::kStatement)) {
+    if (kind == 0 || kind > static_cast<uint8_t>(EventKind::kNote)) {
         return Status(Code::kUnsupported, "an event of a kind that is not known");
     }
     Event event;

@@ -47,6 +47,7 @@ const std::vector<Row>& commandRows() {
          "find@C bypassDocumentValidation@elsewhere.x insert@elsewhere.x remove@elsewhere.x",
          R"({"aggregate": "$C", "pipeline": [{"$out": {"db": "elsewhere", "coll": "x"}}],
              "cursor": {}, "bypassDocumentValidation": true})"},
+        {"appendOplogNote", "appendOplogNote@*", R"({"appendOplogNote": 1, "data": {}})", "admin"},
         {"applyOps",
          "applyOps@* insert@C",
          R"({"applyOps": [{"op": "i", "ns": "$N", "o": {}}]})",

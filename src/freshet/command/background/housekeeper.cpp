@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/background/housekeeper.h"
 
+#include "freshet/command/access/replica_set_member.h"
+#include "freshet/command/oplog/note.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
+#include "freshet/telemetry/log.h"
 
 #include <algorithm>
 
@@ -29,7 +32,7 @@ void Housekeeper::run() {
     while (!services_.isShuttingDown.load(sync::kRelaxed)) {
         const uint64_t now = platform::monotonicNanos();
         uint64_t next = std::min(sweepCursors(now), sweepSessions(now));
-        next = std::min({next, ttl_.run(now), sweepTransactions(now)});
+        next = std::min({next, ttl_.run(now), sweepTransactions(now), writeNotes(now)});
         services_.housekeeping.sleepUntil(next);
     }
 }
@@ -73,6 +76,42 @@ uint64_t Housekeeper::sweepTransactions(uint64_t now) {
     }
     transactionsDue_ = now + kTransactionSweepNanos;
     return transactionsDue_;
+}
+
+/// A member's log says that it is there, so that its time, which is the clusterTime, does not stay
+/// behind the clock.
+uint64_t Housekeeper::writeNotes(uint64_t now) {
+    if (!isReplicaSet(services_)) {
+        return UINT64_MAX;
+    }
+    if (now < notesDue_) {
+        return notesDue_;
+    }
+    if (notesDue_ == 0) {
+        writeNote("new primary");
+    } else if (services_.store.journal().tailLsn() == loggedAtNote_ &&
+               ParameterValues::get(services_.parameters.writePeriodicNoops) != 0 &&
+               !services_.writeBlock.isLocked()) {
+        writeNote("periodic noop");
+    }
+    loggedAtNote_ = services_.store.journal().tailLsn();
+    const int64_t seconds = ParameterValues::get(services_.parameters.periodicNoopIntervalSecs);
+    notesDue_ = now + static_cast<uint64_t>(seconds) * 1'000 * kNanosPerMilli;
+    return notesDue_;
+}
+
+void Housekeeper::writeNote(std::string_view message) {
+    bson::Builder note;
+    note.add("msg", message);
+    NoteWriter writer(services_.store, bson::OwnedDocument(note.finish()).view());
+    Status status = writer.run();
+    while (status.isWouldBlock()) {
+        sync::blockOn(writer.token());
+        status = writer.run();
+    }
+    if (!status.isOk()) {
+        telemetry::logWarning("command", "A note could not be logged: " + status.toString());
+    }
 }
 
 uint64_t Housekeeper::sweepSessions(uint64_t now) {

@@ -24,12 +24,16 @@ private:
     uint64_t sweepCursors(uint64_t now);
     uint64_t sweepSessions(uint64_t now);
     uint64_t sweepTransactions(uint64_t now);
+    uint64_t writeNotes(uint64_t now);
+    void writeNote(std::string_view message);
 
     Services& services_;
     TtlMonitor ttl_;
     uint64_t cursorsDue_ = 0;  // used by the thread only
     uint64_t sessionsDue_ = 0;
     uint64_t transactionsDue_ = 0;  // used by the thread only
+    uint64_t notesDue_ = 0;
+    journal::Lsn loggedAtNote_ = 0;  // how far the log had come at the last look
     platform::Thread thread_;
 };
 

@@ -22,6 +22,9 @@ void addPlace(std::string_view name, uint64_t timestamp, int64_t term, bson::Bui
 
 /// Where an operation is: the collection, or the database's commands.
 std::string namespaceOf(const catalog::Event& event) {
+    if (event.kind == EventKind::kNote) {
+        return {};
+    }
     return catalog::isOfDocument(event.kind) ? event.ns() : std::string(event.db) + ".$cmd";
 }
 
@@ -87,6 +90,9 @@ Status OplogWriter::addOperations(const CommittedEvent& committed) {
         case EventKind::kTransaction:
         case EventKind::kStatement:
             break;  // of the entry, not operations
+        case EventKind::kNote:
+            addOperation(committed, "n", event.document, {});
+            break;
         default:
             addDefinition(committed);
     }

@@ -62,6 +62,11 @@ TEST_F(OplogEntryTest, Documents) {
               ofCollection("d") + R"("o":{"_id":1})" + kEnd + "}");
 }
 
+TEST_F(OplogEntryTest, ANoteIsOfNoCollection) {
+    EXPECT_EQ(onlyOne(made_.note(R"({"msg": "periodic noop"})")),
+              R"({"op":"n","ns":"","o":{"msg":"periodicnoop"})" + std::string(kEnd) + "}");
+}
+
 TEST_F(OplogEntryTest, Definitions) {
     EXPECT_EQ(onlyOne(made_.definition(EventKind::kCreate,
                                        R"({"options": {"capped": true}, "idIndex": {"v": 2}})")),

@@ -137,6 +137,12 @@ std::vector<Parameter> otherParameters() {
          1,
          kIntMax},
         {"logLevel", Kind::kInt, Settable::kBoth, &Values::logLevel, 0, 5},
+        {"periodicNoopIntervalSecs",
+         Kind::kInt,
+         Settable::kAtStartup,
+         &Values::periodicNoopIntervalSecs,
+         1,
+         10},
         {"quiet", Kind::kBool, Settable::kNowhere, &Values::quiet, 0, 1},
         {"requireApiVersion", Kind::kBool, Settable::kBoth, &Values::requireApiVersion, 0, 1},
         {"transactionLifetimeLimitSeconds",
@@ -152,6 +158,7 @@ std::vector<Parameter> otherParameters() {
          &Values::ttlMonitorSleepSecs,
          1,
          kIntMax},
+        {"writePeriodicNoops", Kind::kBool, Settable::kBoth, &Values::writePeriodicNoops, 0, 1},
     };
 }
 

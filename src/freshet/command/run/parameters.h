@@ -22,6 +22,8 @@ struct ParameterValues {
     sync::Atomic<int64_t> ttlMonitorSleepSecs{60};
     sync::Atomic<int64_t> sessionTimeoutMinutes{30};
     sync::Atomic<int64_t> transactionLifetimeLimitSeconds{60};
+    sync::Atomic<int64_t> writePeriodicNoops{1};
+    sync::Atomic<int64_t> periodicNoopIntervalSecs{10};
     sync::Atomic<int64_t> enableLocalhostAuthBypass{1};
     sync::Atomic<int64_t> enableTestCommands{0};
     sync::Atomic<int64_t> holdCommitsUntilDurable{0};

@@ -18,6 +18,7 @@ CommandTable findAndModifyCommands();
 CommandTable explainCommands();
 CommandTable aggregateCommands();
 CommandTable applyOpsCommands();
+CommandTable noteCommands();
 CommandTable cursorCommands();
 CommandTable mapReduceCommands();
 CommandTable collectionCommands();

@@ -118,6 +118,7 @@ std::string_view operationTypeOf(EventKind kind) {
             return "modify";
         case EventKind::kTransaction:
         case EventKind::kStatement:
+        case EventKind::kNote:
             return {};
     }
     return {};

@@ -16,7 +16,7 @@
 
 namespace freshet::command {
 
-/// "insert", "update" ...; empty for events that no change stream shows: kTransaction, kStatement.
+/// "insert", "update" ...; empty for events that no change stream shows: kTransaction and later.
 std::string_view operationTypeOf(catalog::EventKind kind);
 
 /// Whether streams show it only with showExpandedEvents.

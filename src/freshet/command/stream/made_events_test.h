@@ -47,6 +47,12 @@ public:
     CommittedEvent& definition(catalog::EventKind kind, const std::string& details = "{}") {
         return definitionOn(collection_.name, collection_.uuid, kind, details);
     }
+    CommittedEvent& note(const std::string& details) {
+        std::string bytes;
+        catalog::encodeDefinition(
+            catalog::EventKind::kNote, {}, {}, {}, json(details).view(), &bytes);
+        return add(bytes, "{}");
+    }
     CommittedEvent& dropDatabase() {
         return definitionOn({}, {}, catalog::EventKind::kDropDatabase, "{}");
     }
