@@ -84,6 +84,15 @@ class Tests:
         s.commit_transaction()
         self.assertEqual(self.c.count_documents({}), 2)
 
+    def test_labels_of_an_unmet_write_concern_and_of_a_prepared_transaction(self):
+        for fail, is_transient in ({'writeConcernError': {'code': 262, 'errmsg': 'x'}}, False), ({'errorCode': 262}, True), ({'errorCode': 267}, True):
+            s = self.session()
+            self.fail_point({'times': 1}, failCommands=['insert'], **fail)
+            with self.assertRaises(pymongo.errors.PyMongoError) as caught:
+                self.c.insert_one({}, session=s)
+            self.assertEqual(caught.exception.has_error_label('TransientTransactionError'), is_transient, fail)
+            s.abort_transaction()
+
     def test_the_counts_of_server_status(self):
         def counts():
             return self.client.admin.command('serverStatus')['transactions']

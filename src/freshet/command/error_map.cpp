@@ -236,7 +236,7 @@ bool isRetryableWriteError(int32_t code) {
 
 bool isTransientTransactionError(int32_t code, bool isOfItsEnd) {
     constexpr int32_t kNoSuchTransaction = 251;
-    constexpr int32_t kConflictsAndSnapshots[] = {24, 112, 239, 246};
+    constexpr int32_t kConflictsAndSnapshots[] = {24, 112, 239, 246, 249, 267, 292};
     return code == kNoSuchTransaction || (!isOfItsEnd && isRetryableWriteError(code)) ||
            std::find(std::begin(kConflictsAndSnapshots), std::end(kConflictsAndSnapshots), code) !=
                std::end(kConflictsAndSnapshots);

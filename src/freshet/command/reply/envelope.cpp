@@ -17,13 +17,14 @@ void addTimes(const Services& services, bson::Builder* reply) {
 
 }  // namespace
 
-void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply) {
+void addErrorLabels(int32_t code, ErrorOf whose, bson::Document request, bson::Builder* reply) {
     if (!request.has("txnNumber")) {
         return;
     }
     const std::string_view name = request.begin()->name();
     const bool ends = name == "commitTransaction" || name == "abortTransaction";
-    if (request.has("autocommit") && isTransientTransactionError(code, ends)) {
+    if (whose == ErrorOf::kCommand && request.has("autocommit") &&
+        isTransientTransactionError(code, ends)) {
         reply->array("errorLabels").push("TransientTransactionError");
     } else if (isRetryableWriteError(code) && (ends || !request.has("autocommit"))) {
         reply->array("errorLabels").push("RetryableWriteError");
@@ -60,7 +61,7 @@ void setError(const Services& services, const ErrorReply& error, std::string* me
         const std::string_view ofStream =
             error.isOfChangeStream ? changeStreamLabel(shown.code) : std::string_view();
         if (ofStream.empty()) {
-            addErrorLabels(shown.code, error.request, &reply);
+            addErrorLabels(shown.code, ErrorOf::kCommand, error.request, &reply);
         } else {
             reply.array("errorLabels").push(ofStream);
         }

@@ -22,10 +22,13 @@ struct ErrorReply {
     bool isOfChangeStream = false;
 };
 
+enum class ErrorOf : uint8_t { kCommand, kWriteConcern };
+
 /// Adds the labels of an error to the reply, but for those of change streams. RetryableWriteError
 /// tells drivers that they may send the request, a retryable write or the end of a transaction,
-/// again; TransientTransactionError that they may try the whole transaction again.
-void addErrorLabels(int32_t code, bson::Document request, bson::Builder* reply);
+/// again; TransientTransactionError, only of a command's error, that they may try the whole
+/// transaction again.
+void addErrorLabels(int32_t code, ErrorOf whose, bson::Document request, bson::Builder* reply);
 /// Adds the topologyVersion if the error says that a replica set's member cannot write now: drivers
 /// compare it with the last hello's to find out whether the error is news.
 void addErrorTopology(const Services& services, int32_t code, bson::Builder* reply);

@@ -119,7 +119,7 @@ void FailCommand::blameWriteConcern(Invocation& call, bson::Builder* reply) cons
     const bson::Element labels = view().find("errorLabels");
     call.hasErrorLabels = labels.isArray();
     if (!call.hasErrorLabels) {
-        addErrorLabels(code, call.body(), reply);
+        addErrorLabels(code, ErrorOf::kWriteConcern, call.body(), reply);
     } else if (!labels.document().isEmpty()) {
         reply->add(labels);
     }
