@@ -52,6 +52,53 @@ class ChangeStreamCase(unittest.TestCase):
         return str(caught.exception)
 
 
+class ManyStreamsTest(ChangeStreamCase):
+    def test_each_of_many_streams_sees_its_own_events_in_order(self):
+        seed = harness.seed()
+        chance = random.Random(seed)
+        names = ['c%d' % i for i in range(12)]
+        for name in names:
+            self.db.create_collection(name)
+        client = self.connect(maxPoolSize=200)
+        client.t.command('ping')
+        watched = names * 3 + [None] * 6  # None: the whole database
+        ended = 'end'
+        seen = [[] for _ in watched]
+        opened = threading.Barrier(len(watched) + 1)
+
+        def follow(number):
+            place = client.t if watched[number] is None else client.t[watched[number]]
+            # Short waits: streams are woken, or find nothing and go on from where all had been read.
+            with place.watch(max_await_time_ms=chance.choice((5, 50, 1000)), batch_size=3) as stream:
+                opened.wait()
+                for event in stream:
+                    seen[number].append((event['ns']['coll'], event['documentKey']['_id']))
+                    if seen[number].count((event['ns']['coll'], ended)) and (watched[number] or event['ns']['coll'] == names[-1]):
+                        return
+
+        with concurrent.futures.ThreadPoolExecutor(len(watched)) as pool:
+            followers = [pool.submit(follow, number) for number in range(len(watched))]
+            opened.wait()
+            written = []
+            for number in range(600):
+                name = chance.choice(names[:3] if number % 50 else names)
+                if chance.random() < 0.2:
+                    with self.client.start_session() as session, session.start_transaction():
+                        for other in chance.sample(names, 2):
+                            self.db[other].insert_one({'_id': number}, session=session)
+                            written.append((other, number))
+                else:
+                    self.db[name].insert_one({'_id': number})
+                    written.append((name, number))
+            for name in names:
+                self.db[name].insert_one({'_id': ended})
+                written.append((name, ended))
+            for follower in followers:
+                follower.result(timeout=60)
+        for name, events in zip(watched, seen):
+            self.assertEqual(events, [one for one in written if name in (None, one[0])], 'FRESHET_SEED=%d' % seed)
+
+
 class ChangeStreamTest(ChangeStreamCase):
     def test_documents(self):
         with self.db.c.watch() as stream:

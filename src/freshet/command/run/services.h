@@ -17,6 +17,7 @@
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/wakeable_sleep.h"
 #include "freshet/command/run/write_block.h"
+#include "freshet/command/stream/change_hub.h"
 #include "freshet/command/txn/transactions.h"
 #include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
@@ -58,7 +59,8 @@ struct Services {
     sync::MemoryPool* const memory{facts.memory.get()};
     const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
-    query::SpillSpace spill;  // outlives the cursors
+    query::SpillSpace spill;                       // outlives the cursors
+    ChangeHub changes{catalog.store().journal()};  // as well
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     sync::BackgroundThreads background;
     Transactions transactions{memory};

@@ -3,7 +3,6 @@
 
 #include "freshet/base/assert.h"
 #include "freshet/catalog/documents.h"
-#include "freshet/command/admin/own_names.h"
 #include "freshet/command/stream/change_document.h"
 #include "freshet/command/stream/log_events.h"
 
@@ -31,59 +30,17 @@ Status imageMissing(const std::string& image, const std::string& of) {
                       " events, but the " + image + " was not found for event");
 }
 
-/// The stream's place against an event's.
-class Watch {
-public:
-    Watch(const WatchedPlace& place, const ChangeOptions& options)
-        : place_(place),
-          showsExpanded_(options.showExpandedEvents),
-          showsSystem_(options.showSystemEvents) {}
-
-    bool shows(const catalog::Event& event) const {
-        return !operationTypeOf(event.kind).empty() &&
-               (showsExpanded_ || !isExpandedEvent(event.kind)) &&
-               (concerns(event) || isRenameTo(event));
-    }
-    /// The stream ends with this event, which it shows.
-    bool endsWith(const catalog::Event& event) const {
-        if (place_.isCollection()) {
-            return event.kind == EventKind::kDrop || event.kind == EventKind::kRename;
-        }
-        return place_.isDatabase() && event.kind == EventKind::kDropDatabase;
-    }
-
-private:
-    bool concerns(const catalog::Event& event) const {
-        if (place_.isCollection()) {
-            return event.db == place_.db && event.collection == place_.collection;
-        }
-        const bool isInside =
-            place_.isDatabase() ? event.db == place_.db : !isOwnDatabase(event.db);
-        return isInside && (showsSystem_ || !event.collection.starts_with("system."));
-    }
-    bool isRenameTo(const catalog::Event& event) const {
-        if (event.kind != EventKind::kRename || !place_.isCollection()) {
-            return false;
-        }
-        const bson::Document to = event.document.find("to").document();
-        return to.find("db").stringValue() == place_.db &&
-               to.find("coll").stringValue() == place_.collection;
-    }
-
-    const WatchedPlace& place_;
-    const bool showsExpanded_;
-    const bool showsSystem_;
-};
-
 class ChangeStream final : public query::TailSource {
 public:
     ChangeStream(catalog::Catalog& catalog,
+                 ChangeHub& hub,
                  WatchedPlace place,
                  ChangeOptions options,
                  std::unique_ptr<LogEvents> events)
         : catalog_(catalog),
-          place_(std::move(place)),
+          hub_(hub),
           options_(std::move(options)),
+          watch_(std::move(place), options_),
           events_(std::move(events)) {
         last_.timestamp = options_.startAtOperationTime.value_or(catalog_.store().journal().now());
         last_.lsn = events_->position();
@@ -106,19 +63,24 @@ public:
     }
 
     const sync::WaitToken& token() const override {
-        return lookup_.has_value() ? lookup_->token() : events_->token();
+        if (lookup_.has_value()) {
+            return lookup_->token();
+        }
+        return listener_ != nullptr ? listener_->token() : wait_;
     }
-    bool isDry() const override { return !lookup_.has_value() && events_->isDry(); }
+    bool isDry() const override { return isDry_; }
     bool isOver() const override { return isOver_; }
 
     bson::OwnedDocument resumeToken() const override {
         ResumeToken token = last_;
-        if (!isAtEvent_ && !isOver_ && !events_->isInCommit() && events_->position() > last_.lsn) {
-            // Nothing was of interest since.
-            token = ResumeToken();
-            token.timestamp = std::max(last_.timestamp, events_->timestamp());
-            token.lsn = events_->position();
-            token.isHighWaterMark = true;
+        if (!isAtEvent_ && !isOver_ && !events_->isInCommit()) {
+            const ChangeHub::Place place = placeReached();
+            if (place.position > last_.lsn) {  // nothing was of interest since
+                token = ResumeToken();
+                token.timestamp = std::max(last_.timestamp, place.timestamp);
+                token.lsn = place.position;
+                token.isHighWaterMark = true;
+            }
         }
         return toDocument(token);
     }
@@ -133,17 +95,55 @@ private:
     /// Sets event_ to the next one to show.
     Status nextEvent() {
         isAtEvent_ = false;
+        isDry_ = false;
+        FRESHET_RETURN_IF_ERROR(leaveHub());
         for (;;) {
             const CommittedEvent* found = nullptr;
             Status status = events_->next(&found);
             if (status.code() == Code::kNotFound) {
                 return historyLost();
             }
+            if (status.isWouldBlock()) {
+                awaitEvents();
+            }
             FRESHET_RETURN_IF_ERROR(status);
             if (!isBeforeStart(*found) && watch_.shows(found->event)) {
                 event_ = found;
                 return Status::ok();
             }
+        }
+    }
+
+    /// Behind everything that was looked at, by the hub as well.
+    ChangeHub::Place placeReached() const {
+        return listener_ != nullptr ? listener_->clean()
+                                    : ChangeHub::Place{events_->position(), events_->timestamp()};
+    }
+    /// After a wait.
+    Status leaveHub() {
+        if (listener_ == nullptr) {
+            return Status::ok();
+        }
+        const ChangeHub::Place place = placeReached();
+        listener_.reset();
+        const Status status = events_->skipTo(place.position, place.timestamp);
+        return status.code() == Code::kNotFound ? historyLost() : status;
+    }
+    /// After WouldBlock: sets what to wait for.
+    void awaitEvents() {
+        wait_ = events_->token();
+        isDry_ = events_->isDry();
+        if (!isDry_ || events_->isInCommit() || events_->isInChain()) {
+            return;
+        }
+        seat_ = seat_ == nullptr ? hub_.takeSeat() : std::move(seat_);
+        if (seat_ != nullptr) {
+            return;
+        }
+        listener_ = hub_.listen(watch_, placeReached());
+        if (listener_ == nullptr) {  // there is more already
+            wait_ = sync::WaitToken::completed();
+            isDry_ = false;
         }
     }
 
@@ -257,10 +257,15 @@ private:
     }
 
     catalog::Catalog& catalog_;
-    const WatchedPlace place_;
+    ChangeHub& hub_;
     const ChangeOptions options_;
-    const Watch watch_{place_, options_};
+    const Watch watch_;
     const std::unique_ptr<LogEvents> events_;
+    // How it waits for more: with a seat for wait_, else as a listener.
+    std::unique_ptr<ChangeHub::Seat> seat_;
+    std::unique_ptr<ChangeHub::Listener> listener_;
+    sync::WaitToken wait_ = sync::WaitToken::completed();
+    bool isDry_ = false;
     /// Found and not given yet; or given, and the stream ends with it.
     const CommittedEvent* event_ = nullptr;
     ChangeParts parts_;  // of event_, as far as they have been found; in:
@@ -294,6 +299,7 @@ StatusOr<journal::ReadFrom> placeOf(journal::Journal& journal, const ChangeOptio
 }  // namespace
 
 StatusOr<std::unique_ptr<query::TailSource>> openChangeStream(catalog::Catalog& catalog,
+                                                              ChangeHub& hub,
                                                               WatchedPlace place,
                                                               ChangeOptions options) {
     journal::Journal& journal = catalog.store().journal();
@@ -304,7 +310,7 @@ StatusOr<std::unique_ptr<query::TailSource>> openChangeStream(catalog::Catalog& 
     }
     FRESHET_RETURN_IF_ERROR(events.status());
     return std::unique_ptr<query::TailSource>(std::make_unique<ChangeStream>(
-        catalog, std::move(place), std::move(options), std::move(*events)));
+        catalog, hub, std::move(place), std::move(options), std::move(*events)));
 }
 
 }  // namespace freshet::command

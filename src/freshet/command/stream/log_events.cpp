@@ -65,6 +65,19 @@ LogEvents::LogEvents(journal::Journal& journal, std::unique_ptr<journal::Reader>
 
 LogEvents::~LogEvents() = default;
 
+Status LogEvents::skipTo(journal::Lsn position, uint64_t timestamp) {
+    dcheck(!isInCommit() && !isInChain());
+    if (position <= reader_->position()) {
+        return Status::ok();
+    }
+    FRESHET_ASSIGN_OR_RETURN(
+        reader_,
+        journal::Reader::open(
+            journal_, {.lsn = position, .types = journal::maskOf(journal::RecordType::kCommit)}));
+    timestamp_ = timestamp;
+    return Status::ok();
+}
+
 Status LogEvents::wait(const sync::WaitToken& token, bool isDry) {
     token_ = token;
     isDry_ = isDry;

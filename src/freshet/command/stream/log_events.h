@@ -41,8 +41,13 @@ public:
     journal::Lsn position() const { return reader_->position(); }
     /// Some events of a commit may have been given, and others not.
     bool isInCommit() const { return commit_ != nullptr; }
-    /// Of the last record that was looked at; 0: none yet.
+    /// Of the last record that was looked at, or that skipTo() named; 0: none yet.
     uint64_t timestamp() const { return timestamp_; }
+    /// A transaction of several records has begun below position() and ends above.
+    bool isInChain() const { return !openChains_.empty(); }
+    /// Goes on at `position` if that is further. REQUIRES: neither isInCommit() nor isInChain().
+    /// kNotFound: history lost.
+    Status skipTo(journal::Lsn position, uint64_t timestamp);
 
 private:
     /// A commit whose events are being given.

@@ -38,7 +38,8 @@ Status watchChanges(Invocation& call,
     place.collection = collection;
     FRESHET_ASSIGN_OR_RETURN(
         request->tail,
-        openChangeStream(call.services.catalog, std::move(place), std::move(options)));
+        openChangeStream(
+            call.services.catalog, call.services.changes, std::move(place), std::move(options)));
     return Status::ok();
 }
 

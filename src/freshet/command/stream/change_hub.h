@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ChangeHub: one reading of the log for all change streams that wait. A stream that has read
+/// everything names its place in the log and what it watches; the hub's thread reads on, and wakes
+/// it at the first commit with an event that it shows. Where it then continues, nothing in between
+/// is read again: a commit costs one decoding and a look into a table, however many streams wait.
+///
+/// A few streams need no hub: they have a *seat*, wait for the log themselves and hear of an event
+/// one thread earlier.
+///
+/// Thread rule: any thread. The thread starts with the first listener.
+#pragma once
+
+#include "freshet/command/stream/log_events.h"
+#include "freshet/command/stream/watched_place.h"
+#include "freshet/platform/thread.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace freshet::command {
+
+class ChangeHub {
+public:
+    /// A place in the log: all events of commits below `position` are done with.
+    struct Place {
+        journal::Lsn position = 0;
+        uint64_t timestamp = 0;  // of a record below, or of the one there
+    };
+
+    /// A stream that waits. The hub must outlive it.
+    class Listener {
+    public:
+        ~Listener();
+        Listener(const Listener&) = delete;
+        Listener& operator=(const Listener&) = delete;
+        /// Completes when there may be an event for the stream, or the hub has failed.
+        const sync::WaitToken& token() const { return token_; }
+        /// Nothing in front of it is for the stream.
+        Place clean() const;
+
+    private:
+        friend class ChangeHub;
+        Listener(ChangeHub& hub, const Watch& watch, Place from)
+            : hub_(hub), watch_(watch), from_(from) {}
+
+        ChangeHub& hub_;
+        const Watch& watch_;
+        const Place from_;
+        const sync::WaitToken token_ = sync::WaitToken::create();
+        // Guarded by the hub's mutex:
+        bool isWaiting_ = true;
+        Place found_;  // if not
+    };
+
+    /// The right to wait without the hub.
+    class Seat {
+    public:
+        explicit Seat(ChangeHub& hub) : hub_(hub) {}
+        ~Seat();
+        Seat(const Seat&) = delete;
+        Seat& operator=(const Seat&) = delete;
+
+    private:
+        ChangeHub& hub_;
+    };
+
+    /// The journal must outlive the hub. `seats`: how many streams may wait by themselves.
+    explicit ChangeHub(journal::Journal& journal, int seats = kSeats);
+    ~ChangeHub();
+    ChangeHub(const ChangeHub&) = delete;
+    ChangeHub& operator=(const ChangeHub&) = delete;
+
+    /// Null: all are taken.
+    std::unique_ptr<Seat> takeSeat();
+    /// `watch` must outlive the listener. Null: the hub has read further than `from`; read on, and
+    /// call it again.
+    std::unique_ptr<Listener> listen(const Watch& watch, Place from);
+
+private:
+    static constexpr int kSeats = 4;
+    using Listeners = std::unordered_set<Listener*>;
+
+    void run();
+    bool openEvents();
+    void step();
+    void await();
+    void show(const CommittedEvent& committed);
+    void wakeAt(std::string_view db, std::string_view collection, const CommittedEvent& committed);
+    void wake(Listener* listener, Place found);
+    void fail();
+    Place placeOfEvents() const { return {events_->position(), events_->timestamp()}; }
+
+    journal::Journal& journal_;
+    std::unique_ptr<LogEvents> events_;  // of the thread
+    std::string key_;                    // of the thread
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    // Guarded by mutex_:
+    std::unordered_map<std::string, Listeners> listeners_;  // by place
+    size_t waiting_ = 0;                                    // of all places
+    journal::Lsn begun_ =
+        0;         // events of commits below have been shown, perhaps not all of the last
+    Place clean_;  // all have been shown
+    sync::WaitToken awaited_ = sync::WaitToken::completed();
+    int seatsLeft_;
+    bool hasFailed_ = false;
+    bool isStopping_ = false;
+    platform::Thread thread_;
+};
+
+}  // namespace freshet::command

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Who is woken by what, and from where streams that were not woken go on.
+#include "freshet/command/stream/change_hub.h"
+
+#include "freshet/command/run/fixture_test.h"
+
+namespace freshet::command {
+namespace {
+
+class ChangeHubTest : public CommandTest {
+protected:
+    using Listener = std::unique_ptr<ChangeHub::Listener>;
+
+    ChangeHub::Place now() const { return {store_->journal().tailLsn(), 0}; }
+    const Watch& watch(std::string db, std::string collection) {
+        return *watches_.emplace_back(std::make_unique<Watch>(
+            WatchedPlace{std::move(db), std::move(collection)}, ChangeOptions()));
+    }
+    /// Of what is committed from now on.
+    Listener listen(std::string db, std::string collection) {
+        return hub_.listen(watch(std::move(db), std::move(collection)), now());
+    }
+    void insert(const std::string& db, const std::string& collection) {
+        run("{\"insert\": \"" + collection + R"(", "documents": [{}]})", db);
+    }
+    /// Returns when the hub has read all that was written before.
+    void readAll() {
+        const Listener last = listen("last", "");
+        insert("last", "c");
+        sync::blockOn(last->token());
+    }
+
+    std::vector<std::unique_ptr<Watch>> watches_;
+    ChangeHub hub_{store_->journal(), 0};
+};
+
+TEST_F(ChangeHubTest, WakesThoseWhomAnEventConcerns) {
+    insert("a", "c");
+    const Listener collection = listen("a", "c");
+    const Listener database = listen("a", "");
+    const Listener everything = listen("", "");
+    const Listener other = listen("a", "d");
+    const Listener prefix = listen("a", "cc");
+    const Listener own = listen("local", "");
+    const ChangeHub::Place before = now();
+    insert("a", "c");
+    for (const Listener* woken : {&collection, &database, &everything}) {
+        sync::blockOn((*woken)->token());
+        EXPECT_GE((*woken)->clean().position, before.position);
+        EXPECT_LT((*woken)->clean().position, now().position);
+        EXPECT_NE((*woken)->clean().timestamp, 0u);
+    }
+    readAll();
+    for (const Listener* waiting : {&other, &prefix, &own}) {
+        EXPECT_FALSE((*waiting)->token().isDone());
+        EXPECT_GT((*waiting)->clean().position, collection->clean().position);
+    }
+}
+
+TEST_F(ChangeHubTest, ARenameConcernsItsTargetToo) {
+    insert("a", "c");
+    const Listener target = listen("b", "d");
+    run(R"({"renameCollection": "a.c", "to": "b.d"})", "admin");
+    sync::blockOn(target->token());
+    EXPECT_LT(target->clean().position, now().position);
+}
+
+TEST_F(ChangeHubTest, EventsThatTheStreamDoesNotShowWakeNobody) {
+    insert("a", "c");
+    const Listener plain = listen("a", "c");
+    ChangeOptions expanded;
+    expanded.showExpandedEvents = true;
+    const Watch more({"a", "c"}, expanded);
+    const Listener all = hub_.listen(more, now());
+    run(R"({"createIndexes": "c", "indexes": [{"key": {"x": 1}, "name": "x"}]})", "a");
+    sync::blockOn(all->token());
+    EXPECT_FALSE(plain->token().isDone());
+}
+
+TEST_F(ChangeHubTest, WhoeverIsBehindReadsOnFirst) {
+    const ChangeHub::Place before = now();
+    insert("a", "c");
+    readAll();
+    EXPECT_EQ(hub_.listen(watch("a", "c"), before), nullptr);
+    EXPECT_NE(listen("a", "c"), nullptr);
+}
+
+TEST_F(ChangeHubTest, WhatWasWrittenBeforeTheHubBeganIsSeen) {
+    const ChangeHub::Place before = now();
+    insert("a", "c");
+    run(R"({"fsync": 1})", "admin");
+    const Listener listener = hub_.listen(watch("a", "c"), before);
+    sync::blockOn(listener->token());
+    EXPECT_GE(listener->clean().position, before.position);
+}
+
+TEST_F(ChangeHubTest, SeatsComeBack) {
+    ChangeHub hub(store_->journal(), 1);
+    auto seat = hub.takeSeat();
+    EXPECT_NE(seat, nullptr);
+    EXPECT_EQ(hub.takeSeat(), nullptr);
+    seat.reset();
+    EXPECT_NE(hub.takeSeat(), nullptr);
+}
+
+TEST_F(ChangeHubTest, AfterAFailureEachReadsForItself) {
+    const Listener listener = listen("a", "c");
+    EXPECT_TRUE(store_->journal().close().isOk());
+    sync::blockOn(listener->token());
+    EXPECT_EQ(listen("a", "c"), nullptr);
+    EXPECT_NE(hub_.takeSeat(), nullptr);
+}
+
+}  // namespace
+}  // namespace freshet::command
