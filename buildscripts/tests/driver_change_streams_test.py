@@ -61,42 +61,48 @@ class ManyStreamsTest(ChangeStreamCase):
             self.db.create_collection(name)
         client = self.connect(maxPoolSize=200)
         client.t.command('ping')
-        watched = names * 3 + [None] * 6  # None: the whole database
-        ended = 'end'
+        # (collection, None: the whole database; parity of the documents, None: all).
+        watched = [(name, parity) for name in names for parity in (None, 0, 1)] + [(None, None), (None, 0), (None, 1)] * 2
         seen = [[] for _ in watched]
         opened = threading.Barrier(len(watched) + 1)
 
         def follow(number):
-            place = client.t if watched[number] is None else client.t[watched[number]]
+            name, parity = watched[number]
+            place = client.t if name is None else client.t[name]
+            end = (name or names[-1], 'end %d' % (1 if parity is None else parity))
+            match = [] if parity is None else [{'$match': {'fullDocument.parity': parity}}]
             # Short waits: streams are woken, or find nothing and go on from where all had been read.
-            with place.watch(max_await_time_ms=chance.choice((5, 50, 1000)), batch_size=3) as stream:
+            with place.watch(match, max_await_time_ms=chance.choice((5, 50, 1000)), batch_size=3) as stream:
                 opened.wait()
                 for event in stream:
                     seen[number].append((event['ns']['coll'], event['documentKey']['_id']))
-                    if seen[number].count((event['ns']['coll'], ended)) and (watched[number] or event['ns']['coll'] == names[-1]):
+                    if seen[number][-1] == end:
                         return
+
+        written = []
+
+        def insert(name, key, parity, session=None):
+            self.db[name].insert_one({'_id': key, 'parity': parity}, session=session)
+            written.append((name, key, parity))
 
         with concurrent.futures.ThreadPoolExecutor(len(watched)) as pool:
             followers = [pool.submit(follow, number) for number in range(len(watched))]
             opened.wait()
-            written = []
             for number in range(600):
-                name = chance.choice(names[:3] if number % 50 else names)
                 if chance.random() < 0.2:
                     with self.client.start_session() as session, session.start_transaction():
-                        for other in chance.sample(names, 2):
-                            self.db[other].insert_one({'_id': number}, session=session)
-                            written.append((other, number))
+                        for name in chance.sample(names, 2):
+                            insert(name, number, number % 2, session)
                 else:
-                    self.db[name].insert_one({'_id': number})
-                    written.append((name, number))
+                    insert(chance.choice(names[:3] if number % 50 else names), number, number % 2)
             for name in names:
-                self.db[name].insert_one({'_id': ended})
-                written.append((name, ended))
+                for parity in (0, 1):
+                    insert(name, 'end %d' % parity, parity)
             for follower in followers:
                 follower.result(timeout=60)
-        for name, events in zip(watched, seen):
-            self.assertEqual(events, [one for one in written if name in (None, one[0])], 'FRESHET_SEED=%d' % seed)
+        for (name, parity), events in zip(watched, seen):
+            expected = [one[:2] for one in written if name in (None, one[0]) and parity in (None, one[2])]
+            self.assertEqual(events, expected, 'FRESHET_SEED=%d' % seed)
 
 
 class ChangeStreamTest(ChangeStreamCase):

@@ -49,7 +49,7 @@ class OplogTest(unittest.TestCase):
 
     def test_a_quiet_member_goes_with_the_time(self):
         with harness.Server(arguments=['--replSet', 'rs0', '--setParameter', 'periodicNoopIntervalSecs=1']) as server:
-            client = self.enterContext(server.start().client(directConnection=True))
+            client = self.enterContext(server.client(directConnection=True))
             tail = client.local['oplog.rs'].find({'o.msg': 'periodic noop'}, cursor_type=pymongo.CursorType.TAILABLE_AWAIT)
             entries = []
             while len(entries) < 4 and tail.alive:

@@ -172,7 +172,7 @@ class OplogToolsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.directory = folder.name
-        self.servers = [self.enterContext(harness.Server(arguments=['--replSet', 'rs0'])).start() for _ in range(2)]
+        self.servers = [self.enterContext(harness.Server(arguments=['--replSet', 'rs0'])) for _ in range(2)]
 
     def test_a_new_server(self):
         self.call(self.servers[0], 'mongodump', '--oplog', '--out', 'dump')

@@ -2,6 +2,7 @@
 #include "freshet/command/run/services.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/command/stream/change_hub.h"
 #include "freshet/platform/clock.h"
 
 #include <algorithm>
@@ -32,9 +33,10 @@ query::MemoryLimits memoryLimits(const ParameterValues& values, const sync::Memo
 Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
     : catalog(theCatalog),
       facts(std::move(theFacts)),
-      spill(*store.options().files, store.options().directory + "/_tmp", [this] {
-          return memoryLimits(parameters, memory);
-      }) {
+      spill(*store.options().files,
+            store.options().directory + "/_tmp",
+            [this] { return memoryLimits(parameters, memory); }),
+      changes(std::make_unique<ChangeHub>(store.journal())) {
     ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
     ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);
     ParameterValues::set(parameters.slowOpThresholdMs, facts.slowOpThresholdMs);
@@ -50,6 +52,8 @@ Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
         invariant(set.isOk());
     }
 }
+
+Services::~Services() = default;
 
 std::vector<bson::OwnedDocument> Services::currentOperations(const ShowOperations& show) const {
     std::vector<bson::OwnedDocument> result;

@@ -17,7 +17,6 @@
 #include "freshet/command/run/statistics.h"
 #include "freshet/command/run/wakeable_sleep.h"
 #include "freshet/command/run/write_block.h"
-#include "freshet/command/stream/change_hub.h"
 #include "freshet/command/txn/transactions.h"
 #include "freshet/query/spill.h"
 #include "freshet/sync/alarms.h"
@@ -26,8 +25,11 @@
 #include "freshet/sync/worker.h"
 
 #include <array>
+#include <memory>
 
 namespace freshet::command {
+
+class ChangeHub;
 
 /// Limits that hello announces.
 inline constexpr size_t kWriteBatchMax = 100'000;
@@ -50,6 +52,7 @@ private:
 
 struct Services {
     Services(catalog::Catalog& theCatalog, ServerFacts theFacts);
+    ~Services();
 
     catalog::Catalog& catalog;
     engine::Store& store{catalog.store()};
@@ -59,8 +62,8 @@ struct Services {
     sync::MemoryPool* const memory{facts.memory.get()};
     const Command& findCommand{*registry.find("find")};
     ParameterValues parameters;
-    query::SpillSpace spill;                       // outlives the cursors
-    ChangeHub changes{catalog.store().journal()};  // as well
+    query::SpillSpace spill;                   // outlives the cursors
+    const std::unique_ptr<ChangeHub> changes;  // as well
     ScriptThreads scripts{parameters, memory, facts.javaScriptEnabled};
     sync::BackgroundThreads background;
     Transactions transactions{memory};

@@ -60,7 +60,8 @@ std::unique_ptr<ChangeHub::Listener> ChangeHub::listen(const Watch& watch, Place
         return nullptr;
     }
     std::unique_ptr<Listener> listener(new Listener(*this, watch, from));
-    listeners_[keyOf(watch.place())].insert(listener.get());
+    groups_[keyOf(watch.place())].add(listener.get());
+    first_ = waiting_ == 0 ? from.position : std::min(first_, from.position);
     ++waiting_;
     if (!thread_.joinable()) {
         thread_ = platform::Thread("change-hub", [this] { run(); });
@@ -84,14 +85,40 @@ ChangeHub::Place ChangeHub::Listener::clean() const {
     return hub_.clean_.position > from_.position ? hub_.clean_ : from_;
 }
 
+void ChangeHub::Group::add(Listener* listener) {
+    const auto& key = listener->watch_.key();
+    (key.has_value() ? withKey[key->path][key->value] : withoutKey).insert(listener);
+}
+
+void ChangeHub::Group::remove(Listener* listener) {
+    const auto& key = listener->watch_.key();
+    if (!key.has_value()) {
+        withoutKey.erase(listener);
+        return;
+    }
+    const auto path = withKey.find(key->path);
+    const auto value = path->second.find(key->value);
+    value->second.erase(listener);
+    if (value->second.empty()) {
+        path->second.erase(value);
+    }
+    if (path->second.empty()) {
+        withKey.erase(path);
+    }
+}
+
+ChangeHub::Listener* ChangeHub::Group::any() const {
+    return *(withoutKey.empty() ? withKey.begin()->second.begin()->second : withoutKey).begin();
+}
+
 /// The caller has the mutex.
 void ChangeHub::wake(Listener* listener, Place found) {
     listener->isWaiting_ = false;
     listener->found_ = found;
-    const auto place = listeners_.find(keyOf(listener->watch_.place()));
-    place->second.erase(listener);
-    if (place->second.empty()) {
-        listeners_.erase(place);
+    const auto group = groups_.find(keyOf(listener->watch_.place()));
+    group->second.remove(listener);
+    if (group->second.isEmpty()) {
+        groups_.erase(group);
     }
     --waiting_;
     listener->token_.complete();
@@ -120,18 +147,12 @@ void ChangeHub::run() {
     events_.reset();
 }
 
-/// At the first place that a listener needs. The caller has the mutex.
+/// At the first place that a listener may need. The caller has the mutex.
 bool ChangeHub::openEvents() {
     if (events_ != nullptr) {
         return true;
     }
-    journal::Lsn first = UINT64_MAX;
-    for (const auto& [place, listeners] : listeners_) {
-        for (const Listener* listener : listeners) {
-            first = std::min(first, listener->from_.position);
-        }
-    }
-    auto events = LogEvents::open(journal_, {.lsn = first});
+    auto events = LogEvents::open(journal_, {.lsn = first_});
     if (events.isOk()) {
         events_ = std::move(*events);
     }
@@ -191,14 +212,22 @@ void ChangeHub::wakeAt(std::string_view db,
                        std::string_view collection,
                        const CommittedEvent& committed) {
     makeKey(db, collection, &key_);
-    const auto place = listeners_.find(key_);
-    if (place == listeners_.end()) {
+    const auto group = groups_.find(key_);
+    if (group == groups_.end()) {
         return;
     }
     std::vector<Listener*> found;
-    for (Listener* const listener : place->second) {
-        if (listener->from_.position <= committed.lsn && listener->watch_.shows(committed.event)) {
-            found.push_back(listener);
+    collect(group->second.withoutKey, committed, false, &found);
+    for (const auto& [path, byValue] : group->second.withKey) {
+        const ValueAtKey at = valueAtKey(committed, path);
+        if (at.kind == ValueAtKey::Kind::kValue) {
+            if (const auto value = byValue.find(at.value); value != byValue.end()) {
+                collect(value->second, committed, false, &found);
+            }
+        } else if (at.kind != ValueAtKey::Kind::kNone) {
+            for (const auto& [value, listeners] : byValue) {
+                collect(listeners, committed, at.kind == ValueAtKey::Kind::kOfLookup, &found);
+            }
         }
     }
     for (Listener* const listener : found) {
@@ -206,12 +235,25 @@ void ChangeHub::wakeAt(std::string_view db,
     }
 }
 
+void ChangeHub::collect(const Listeners& from,
+                        const CommittedEvent& committed,
+                        bool onlyLookups,
+                        std::vector<Listener*>* found) {
+    for (Listener* const listener : from) {
+        if (listener->from_.position <= committed.lsn &&
+            (!onlyLookups || listener->watch_.looksUp()) &&
+            listener->watch_.shows(committed.event)) {
+            found->push_back(listener);
+        }
+    }
+}
+
 /// From now on every stream reads for itself, and hears what is wrong.
 void ChangeHub::fail() {
     const std::lock_guard<std::mutex> guard(mutex_);
     hasFailed_ = true;
-    while (!listeners_.empty()) {
-        Listener* const listener = *listeners_.begin()->second.begin();
+    while (!groups_.empty()) {
+        Listener* const listener = groups_.begin()->second.any();
         wake(listener, listener->from_);
     }
 }

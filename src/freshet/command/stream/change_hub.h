@@ -3,6 +3,8 @@
 /// everything names its place in the log and what it watches; the hub's thread reads on, and wakes
 /// it at the first commit with an event that it shows. Where it then continues, nothing in between
 /// is read again: a commit costs one decoding and a look into a table, however many streams wait.
+/// Streams of one place whose first $match says which value a field has are told apart by it, see
+/// EventKey; other conditions a stream that was woken tests for itself.
 ///
 /// A few streams need no hub: they have a *seat*, wait for the log themselves and hear of an event
 /// one thread earlier.
@@ -15,11 +17,13 @@
 #include "freshet/platform/thread.h"
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace freshet::command {
 
@@ -83,6 +87,16 @@ public:
 private:
     static constexpr int kSeats = 4;
     using Listeners = std::unordered_set<Listener*>;
+    /// Those of one place.
+    struct Group {
+        Listeners withoutKey;
+        std::map<std::string, std::unordered_map<std::string, Listeners>> withKey;  // path, value
+
+        bool isEmpty() const { return withoutKey.empty() && withKey.empty(); }
+        void add(Listener* listener);
+        void remove(Listener* listener);
+        Listener* any() const;
+    };
 
     void run();
     bool openEvents();
@@ -90,6 +104,10 @@ private:
     void await();
     void show(const CommittedEvent& committed);
     void wakeAt(std::string_view db, std::string_view collection, const CommittedEvent& committed);
+    static void collect(const Listeners& from,
+                        const CommittedEvent& committed,
+                        bool onlyLookups,
+                        std::vector<Listener*>* found);
     void wake(Listener* listener, Place found);
     void fail();
     Place placeOfEvents() const { return {events_->position(), events_->timestamp()}; }
@@ -101,10 +119,11 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     // Guarded by mutex_:
-    std::unordered_map<std::string, Listeners> listeners_;  // by place
-    size_t waiting_ = 0;                                    // of all places
+    std::unordered_map<std::string, Group> groups_;  // by place
+    size_t waiting_ = 0;                             // in all
     journal::Lsn begun_ =
         0;         // events of commits below have been shown, perhaps not all of the last
+    journal::Lsn first_ = 0;  // no listener needs one below
     Place clean_;  // all have been shown
     sync::WaitToken awaited_ = sync::WaitToken::completed();
     int seatsLeft_;

@@ -77,6 +77,80 @@ TEST_F(ChangeHubTest, EventsThatTheStreamDoesNotShowWakeNobody) {
     EXPECT_FALSE(plain->token().isDone());
 }
 
+TEST_F(ChangeHubTest, StreamsOfOnePlaceAreToldApartByTheValueOfAField) {
+    run(R"({"insert": "c", "documents": [{"_id": 0}]})", "a");
+    const std::vector<std::string> matches = {
+        R"({"operationType": "delete"})",
+        R"({"fullDocument.user": 1, "fullDocument.x": {"$gt": 5}})",
+        R"({"x": 1, "fullDocument.user": {"$eq": 2}})",
+        R"({"documentKey._id": "k"})",
+        R"({"fullDocument.tags.name": "t"})",
+        R"({"ns.coll": "d"})",
+        R"({"fullDocument.user": {"$gte": 1}})"};
+    std::vector<std::unique_ptr<Watch>> watches;
+    std::vector<Listener> listeners;
+    for (const std::string& match : matches) {
+        watches.push_back(
+            std::make_unique<Watch>(WatchedPlace{"a", "c"},
+                                    ChangeOptions(),
+                                    eventKeyOf(json("{\"$match\": " + match + "}").view())));
+        listeners.push_back(hub_.listen(*watches.back(), now()));
+    }
+    const auto woken = [&] {
+        readAll();
+        std::string numbers;
+        for (size_t i = 0; i < listeners.size(); ++i) {
+            if (listeners[i] != nullptr && listeners[i]->token().isDone()) {
+                numbers += std::to_string(i);
+                listeners[i].reset();
+            }
+        }
+        return numbers;
+    };
+    run(R"({"insert": "c", "documents": [{"_id": 1, "user": 3}]})", "a");
+    EXPECT_EQ(woken(), "6");  // a condition that is no key is for the stream to test
+    run(R"({"insert": "c", "documents": [{"_id": 2, "user": {"$numberLong": "1"}}]})", "a");
+    EXPECT_EQ(woken(), "1");
+    run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"user": 2}}}]})", "a");
+    EXPECT_EQ(woken(), "");  // its event has no document
+    run(R"({"insert": "c", "documents": [{"_id": 3, "tags": [{"name": "other"}]}]})", "a");
+    EXPECT_EQ(woken(), "4");  // an array has several values
+    run(R"({"delete": "c", "deletes": [{"q": {"_id": 3}, "limit": 1}]})", "a");
+    EXPECT_EQ(woken(), "0");
+    run(R"({"insert": "c", "documents": [{"_id": "k"}]})", "a");
+    EXPECT_EQ(woken(), "3");
+    run(R"({"drop": "c"})", "a");
+    EXPECT_EQ(woken(), "25");
+}
+
+TEST_F(ChangeHubTest, AStreamThatLooksUpIsWokenByUpdates) {
+    run(R"({"insert": "c", "documents": [{"_id": 0}]})", "a");
+    ChangeOptions lookup;
+    lookup.fullDocument = FullDocument::kUpdateLookup;
+    const auto key = eventKeyOf(json(R"({"$match": {"fullDocument.user": 2}})").view());
+    const Watch plain({"a", "c"}, {}, key);
+    const Watch looking({"a", "c"}, lookup, key);
+    const Listener without = hub_.listen(plain, now());
+    const Listener with = hub_.listen(looking, now());
+    run(R"({"update": "c", "updates": [{"q": {"_id": 0}, "u": {"$set": {"user": 2}}}]})", "a");
+    sync::blockOn(with->token());
+    EXPECT_FALSE(without->token().isDone());
+}
+
+TEST_F(ChangeHubTest, WhatIsNoKey) {
+    for (const char* stage : {R"({"$match": {"fullDocument.a": {"$gt": 1}}})",
+                              R"({"$match": {"fullDocument.a": null}})",
+                              R"({"$match": {"fullDocument.a": [1]}})",
+                              R"({"$match": {"fullDocument.a": {"b": 1}}})",
+                              R"({"$match": {"fullDocument.a": {"$eq": 1, "$gt": 0}}})",
+                              R"({"$match": {"updateDescription.updatedFields.a": 1}})",
+                              R"({"$match": {"$or": [{"operationType": "insert"}]}})",
+                              R"({"$project": {"operationType": 1}})",
+                              R"({"$match": 1})"}) {
+        EXPECT_FALSE(eventKeyOf(json(stage).view()).has_value()) << stage;
+    }
+}
+
 TEST_F(ChangeHubTest, WhoeverIsBehindReadsOnFirst) {
     const ChangeHub::Place before = now();
     insert("a", "c");

@@ -36,11 +36,12 @@ public:
                  ChangeHub& hub,
                  WatchedPlace place,
                  ChangeOptions options,
+                 std::optional<EventKey> key,
                  std::unique_ptr<LogEvents> events)
         : catalog_(catalog),
           hub_(hub),
           options_(std::move(options)),
-          watch_(std::move(place), options_),
+          watch_(std::move(place), options_, std::move(key)),
           events_(std::move(events)) {
         last_.timestamp = options_.startAtOperationTime.value_or(catalog_.store().journal().now());
         last_.lsn = events_->position();
@@ -301,7 +302,8 @@ StatusOr<journal::ReadFrom> placeOf(journal::Journal& journal, const ChangeOptio
 StatusOr<std::unique_ptr<query::TailSource>> openChangeStream(catalog::Catalog& catalog,
                                                               ChangeHub& hub,
                                                               WatchedPlace place,
-                                                              ChangeOptions options) {
+                                                              ChangeOptions options,
+                                                              std::optional<EventKey> key) {
     journal::Journal& journal = catalog.store().journal();
     FRESHET_ASSIGN_OR_RETURN(const journal::ReadFrom from, placeOf(journal, options));
     auto events = LogEvents::open(journal, from);
@@ -310,7 +312,7 @@ StatusOr<std::unique_ptr<query::TailSource>> openChangeStream(catalog::Catalog& 
     }
     FRESHET_RETURN_IF_ERROR(events.status());
     return std::unique_ptr<query::TailSource>(std::make_unique<ChangeStream>(
-        catalog, hub, std::move(place), std::move(options), std::move(*events)));
+        catalog, hub, std::move(place), std::move(options), std::move(key), std::move(*events)));
 }
 
 }  // namespace freshet::command

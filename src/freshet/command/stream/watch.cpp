@@ -36,10 +36,16 @@ Status watchChanges(Invocation& call,
     WatchedPlace place;
     place.db = options.allChangesForCluster ? std::string() : call.generic.db;
     place.collection = collection;
-    FRESHET_ASSIGN_OR_RETURN(
-        request->tail,
-        openChangeStream(
-            call.services.catalog, call.services.changes, std::move(place), std::move(options)));
+    std::optional<EventKey> key;
+    if (pipeline.fieldCount() > 1) {
+        key = eventKeyOf((++pipeline.begin())->document());
+    }
+    FRESHET_ASSIGN_OR_RETURN(request->tail,
+                             openChangeStream(call.services.catalog,
+                                              *call.services.changes,
+                                              std::move(place),
+                                              std::move(options),
+                                              std::move(key)));
     return Status::ok();
 }
 

@@ -15,8 +15,10 @@ WatchedPlace targetOf(const catalog::Event& rename) {
     return {std::string(to.find("db").stringValue()), std::string(to.find("coll").stringValue())};
 }
 
-Watch::Watch(WatchedPlace place, const ChangeOptions& options)
+Watch::Watch(WatchedPlace place, const ChangeOptions& options, std::optional<EventKey> key)
     : place_(std::move(place)),
+      key_(std::move(key)),
+      looksUp_(options.fullDocument != FullDocument::kDefault),
       showsExpanded_(options.showExpandedEvents),
       showsSystem_(options.showSystemEvents) {}
 

@@ -4,7 +4,9 @@
 
 #include "freshet/catalog/event.h"
 #include "freshet/command/stream/change_options.h"
+#include "freshet/command/stream/event_key.h"
 
+#include <optional>
 #include <string>
 
 namespace freshet::command {
@@ -24,8 +26,12 @@ WatchedPlace targetOf(const catalog::Event& rename);
 /// A stream's place against an event's. Immutable.
 class Watch {
 public:
-    Watch(WatchedPlace place, const ChangeOptions& options);
+    /// `key`: what the stream's pipeline leaves nothing of but these.
+    Watch(WatchedPlace place, const ChangeOptions& options, std::optional<EventKey> key = {});
     const WatchedPlace& place() const { return place_; }
+    const std::optional<EventKey>& key() const { return key_; }
+    /// Updates are shown with the document as it is now, or was then.
+    bool looksUp() const { return looksUp_; }
     bool shows(const catalog::Event& event) const;
     /// The stream ends with this event, which it shows.
     bool endsWith(const catalog::Event& event) const;
@@ -35,6 +41,8 @@ private:
     bool isRenameTo(const catalog::Event& event) const;
 
     const WatchedPlace place_;
+    const std::optional<EventKey> key_;
+    const bool looksUp_;
     const bool showsExpanded_;
     const bool showsSystem_;
 };
