@@ -23,6 +23,8 @@ EXPECTED = {
     'indexes': ['_id_', 'text_1'], 'groups': 10, 'after': ['x'], 'distinct': 10, 'gridfs': GRIDFS,
 }
 
+EXPECTED_OF_SET = {'aborted': 'changed my mind', 'kept': [{'_id': 1, 'n': 2}], 'events': ['insert', 'update'], 'resumed': {'n': 2}}
+
 
 def call(command, folder, seconds=300):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
@@ -60,10 +62,10 @@ def install_node():
     return once('node', lambda f: call(['npm', 'install', '--prefix', f, '--no-audit', '--no-fund', '--silent', *packages], f))
 
 
-def node(uri, authority=None):
+def node(uri, authority=None, more=()):
     folder = install_node()
     shutil.copy(os.path.join(SOURCES, 'scenario.mjs'), folder)
-    return call(['node', 'scenario.mjs', with_authority(uri, authority)], folder)
+    return call(['node', 'scenario.mjs', with_authority(uri, authority), *more], folder)
 
 
 def install_go():
@@ -77,11 +79,11 @@ def install_go():
     return once('go', make)
 
 
-def go(uri, authority=None):
+def go(uri, authority=None, more=()):
     folder = install_go()
     shutil.copy(os.path.join(SOURCES, 'scenario.go'), folder)
     call(['go', 'build', '-o', 'scenario', '.'], folder)
-    return call(['./scenario', with_authority(uri, authority)], folder)
+    return call(['./scenario', with_authority(uri, authority), *more], folder)
 
 
 def install_java():
@@ -97,7 +99,7 @@ def install_java():
     return once('java', make)
 
 
-def java(uri, authority=None):
+def java(uri, authority=None, more=()):
     folder = install_java()
     trust = []
     if authority:  # this driver knows no tlsCAFile
@@ -107,7 +109,7 @@ def java(uri, authority=None):
             call(['keytool', '-importcert', '-noprompt', '-alias', 'authority', '-file', authority, '-keystore', store,
                   '-storepass', 'changeit'], folder)
         trust = ['-Djavax.net.ssl.trustStore=' + store, '-Djavax.net.ssl.trustStorePassword=changeit']
-    return call(['java'] + trust + ['-cp', 'lib/*', os.path.join(SOURCES, 'Scenario.java'), uri], folder)
+    return call(['java'] + trust + ['-cp', 'lib/*', os.path.join(SOURCES, 'Scenario.java'), uri, *more], folder)
 
 
 class LanguagesTest(unittest.TestCase):
@@ -117,8 +119,8 @@ class LanguagesTest(unittest.TestCase):
         with harness.Server() as server:
             self.judge(run(server.uri))
 
-    def judge(self, output):
-        self.assertEqual(json.loads(output.strip().splitlines()[-1]), EXPECTED)
+    def judge(self, output, expected=None):
+        self.assertEqual(json.loads(output.strip().splitlines()[-1]), expected or EXPECTED)
 
     def test_node(self):
         self.scenario(node)
@@ -131,11 +133,11 @@ class LanguagesTest(unittest.TestCase):
 
 
 class ReplicaSetTest(LanguagesTest):
-    """As the primary of a replica set of one, where these drivers number their writes."""
+    """As the primary of a replica set of one, where these drivers number their writes; with transactions and change streams."""
 
     def scenario(self, run):
         with harness.Server(arguments=['--replSet', 'rs0']) as server:
-            self.judge(run(server.uri + '?replicaSet=rs0'))
+            self.judge(run(server.uri + '?replicaSet=rs0', more=['set']), {**EXPECTED, **EXPECTED_OF_SET})
             with server.client() as client:
                 self.assertGreater(client.config.transactions.count_documents({}), 0)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import com.mongodb.MongoWriteException;
+import com.mongodb.client.ClientSession;
 import com.mongodb.client.MongoClient;
 import com.mongodb.client.MongoClients;
 import com.mongodb.client.MongoCollection;
@@ -11,16 +12,50 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.security.MessageDigest;
 import java.util.*;
+import org.bson.BsonDocument;
 import org.bson.Document;
 
 /**
- * What an application does in its first hour, through the Java driver. Argument: the connection string. Prints one
- * line of JSON that driver_languages_test.py compares.
+ * What an application does in its first hour, through the Java driver. Arguments: the connection string; "set" for what
+ * needs a replica set as well. Prints one line of JSON that driver_languages_test.py compares.
  */
 public class Scenario {
     public static void main(String[] arguments) throws Exception {
         try (MongoClient client = MongoClients.create(arguments[0])) {
-            System.out.println(run(client.getDatabase("scenario_java")).toJson());
+            MongoDatabase db = client.getDatabase("scenario_java");
+            Document result = run(db);
+            if (arguments.length > 1 && arguments[1].equals("set")) {
+                follow(client, db, result);
+            }
+            System.out.println(result.toJson());
+        }
+    }
+
+    /** Transactions, and a change stream that sees them. */
+    static void follow(MongoClient client, MongoDatabase db, Document result) {
+        db.createCollection("t");
+        MongoCollection<Document> t = db.getCollection("t");
+        BsonDocument token;
+        try (var stream = t.watch().cursor(); ClientSession session = client.startSession()) {
+            session.withTransaction(() -> {
+                t.insertOne(session, new Document("_id", 1).append("n", 1));
+                return t.updateOne(session, Filters.eq("_id", 1), Updates.inc("n", 1));
+            });
+            try {
+                session.withTransaction(() -> {
+                    t.insertOne(session, new Document("_id", 2));
+                    throw new IllegalStateException("changed my mind");
+                });
+            } catch (IllegalStateException error) {
+                result.append("aborted", error.getMessage());
+            }
+            result.append("kept", t.find().into(new ArrayList<>()));
+            var first = stream.next();
+            token = first.getResumeToken();
+            result.append("events", List.of(first.getOperationType().getValue(), stream.next().getOperationType().getValue()));
+        }
+        try (var again = t.watch().resumeAfter(token).cursor()) {
+            result.append("resumed", again.next().getUpdateDescription().getUpdatedFields());
         }
     }
 

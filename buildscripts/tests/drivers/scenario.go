@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an application does in its first hour, through the Go driver. Argument: the connection string.
+// What an application does in its first hour, through the Go driver. Arguments: the connection string; "set" for
+// what needs a replica set as well.
 // Prints one line of JSON that driver_languages_test.py compares.
 package main
 
@@ -9,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sort"
@@ -108,5 +110,49 @@ func main() {
 	must(bucket.DownloadToStreamByName(ctx, "file", &read))
 	hash := sha256.Sum256(read.Bytes())
 	result["gridfs"] = hex.EncodeToString(hash[:])
+	if len(os.Args) > 2 && os.Args[2] == "set" {
+		follow(ctx, client, db, result)
+	}
 	fmt.Println(string(must(json.Marshal(result))))
+}
+
+// Transactions, and a change stream that sees them.
+func follow(ctx context.Context, client *mongo.Client, db *mongo.Database, result map[string]any) {
+	check(db.CreateCollection(ctx, "t"))
+	t := db.Collection("t")
+	stream := must(t.Watch(ctx, mongo.Pipeline{}))
+	session := must(client.StartSession())
+	defer session.EndSession(ctx)
+	must(session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		must(t.InsertOne(ctx, bson.M{"_id": 1, "n": 1}))
+		return t.UpdateOne(ctx, bson.M{"_id": 1}, bson.M{"$inc": bson.M{"n": 1}})
+	}))
+	_, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		must(t.InsertOne(ctx, bson.M{"_id": 2}))
+		return nil, errors.New("changed my mind")
+	})
+	result["aborted"] = err.Error()
+	kept := []bson.M{}
+	check(must(t.Find(ctx, bson.M{})).All(ctx, &kept))
+	result["kept"] = kept
+	kinds := []string{}
+	var first bson.Raw
+	for len(kinds) < 2 && stream.Next(ctx) {
+		if first == nil {
+			first = append(first, stream.ResumeToken()...)
+		}
+		kinds = append(kinds, stream.Current.Lookup("operationType").StringValue())
+	}
+	check(stream.Close(ctx))
+	result["events"] = kinds
+	again := must(t.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(first)))
+	again.Next(ctx)
+	var event struct {
+		UpdateDescription struct {
+			UpdatedFields bson.M `bson:"updatedFields"`
+		} `bson:"updateDescription"`
+	}
+	check(again.Decode(&event))
+	check(again.Close(ctx))
+	result["resumed"] = event.UpdateDescription.UpdatedFields
 }

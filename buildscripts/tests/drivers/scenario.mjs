@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an application does in its first hour, through the Node.js driver. Argument: the connection string.
+// What an application does in its first hour, through the Node.js driver. Arguments: the connection string; "set" for
+// what needs a replica set as well.
 // Prints one line of JSON that driver_languages_test.py compares.
 import {createHash} from 'node:crypto';
 import {once} from 'node:events';
@@ -10,6 +11,32 @@ const db = client.db('scenario_node');
 await db.dropDatabase();
 const c = db.collection('c');
 const result = {};
+
+// Transactions, and a change stream that sees them.
+async function follow() {
+    const t = await db.createCollection('t');
+    const stream = t.watch();
+    await stream.tryNext();  // opens it
+    await client.withSession(session => session.withTransaction(async () => {
+        await t.insertOne({_id: 1, n: 1}, {session});
+        await t.updateOne({_id: 1}, {$inc: {n: 1}}, {session});
+    }));
+    try {
+        await client.withSession(session => session.withTransaction(async () => {
+            await t.insertOne({_id: 2}, {session});
+            throw new Error('changed my mind');
+        }));
+    } catch (error) {
+        result.aborted = error.message;
+    }
+    result.kept = await t.find().toArray();
+    const first = await stream.next();
+    result.events = [first.operationType, (await stream.next()).operationType];
+    await stream.close();
+    const again = t.watch([], {resumeAfter: first._id});
+    result.resumed = (await again.next()).updateDescription.updatedFields;
+    await again.close();
+}
 
 const documents = Array.from({length: 1000}, (_, i) => ({_id: i, n: i % 10, text: 't' + i}));
 result.inserted = (await c.insertMany(documents)).insertedCount;
@@ -56,5 +83,8 @@ for await (const chunk of bucket.openDownloadStreamByName('file')) {
     hash.update(chunk);
 }
 result.gridfs = hash.digest('hex');
+if (process.argv[3] === 'set') {
+    await follow();
+}
 console.log(JSON.stringify(result));
 await client.close();

@@ -122,9 +122,9 @@ private:
     std::unordered_map<std::string, Group> groups_;  // by place
     size_t waiting_ = 0;                             // in all
     journal::Lsn begun_ =
-        0;         // events of commits below have been shown, perhaps not all of the last
+        0;  // events of commits below have been shown, perhaps not all of the last
     journal::Lsn first_ = 0;  // no listener needs one below
-    Place clean_;  // all have been shown
+    Place clean_;             // all have been shown
     sync::WaitToken awaited_ = sync::WaitToken::completed();
     int seatsLeft_;
     bool hasFailed_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who is woken by what, and from where streams that were not woken go on.
+/// Events wake the streams that they concern. The others go on behind what the hub has read.
 #include "freshet/command/stream/change_hub.h"
 
 #include "freshet/command/run/fixture_test.h"

@@ -14,8 +14,8 @@ namespace freshet::command {
 
 /// Begins where the options say, else with what is committed from now on. kInvalid
 /// (kChangeStreamHistoryLost) when the log no longer has, or never had, that place; perhaps only
-/// next() says so. `key`: others need not be given, since the pipeline would drop them. Catalog and hub
-/// must outlive the source.
+/// next() says so. `key`: others need not be given, since the pipeline would drop them. Catalog and
+/// hub must outlive the source.
 StatusOr<std::unique_ptr<query::TailSource>> openChangeStream(catalog::Catalog& catalog,
                                                               ChangeHub& hub,
                                                               WatchedPlace place,
