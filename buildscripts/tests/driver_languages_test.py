@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The newest Node.js, Go and Java drivers do the same scenario: CRUD, bulk writes, cursors, indexes, GridFS; on a plain
-connection, and logged in over TLS. A language whose toolchain is missing is skipped with a word."""
+connection, and logged in over TLS. They and libmongoc do transactions and follow change streams. A language whose toolchain is missing is skipped with a word."""
 import hashlib
 import json
 import os
@@ -112,6 +112,17 @@ def java(uri, authority=None, more=()):
     return call(['java'] + trust + ['-cp', 'lib/*', os.path.join(SOURCES, 'Scenario.java'), uri, *more], folder)
 
 
+def c(uri):
+    """With the system's libmongoc."""
+    need('cc', 'pkg-config')
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'libmongoc-1.0'], capture_output=True, text=True)
+    if flags.returncode != 0:
+        raise unittest.SkipTest('libmongoc-dev is not here')
+    with tempfile.TemporaryDirectory() as folder:
+        call(['cc', '-o', 'scenario', os.path.join(SOURCES, 'scenario.c'), *flags.stdout.split()], folder)
+        return call(['./scenario', uri], folder)
+
+
 class LanguagesTest(unittest.TestCase):
     """On a plain connection, without login."""
 
@@ -140,6 +151,10 @@ class ReplicaSetTest(LanguagesTest):
             self.judge(run(server.uri + '?replicaSet=rs0', more=['set']), {**EXPECTED, **EXPECTED_OF_SET})
             with server.client() as client:
                 self.assertGreater(client.config.transactions.count_documents({}), 0)
+
+    def test_c(self):
+        with harness.Server(arguments=['--replSet', 'rs0']) as server:
+            self.judge(c(server.uri + '?replicaSet=rs0'), {'kept': 2, 'events': ['insert', 'update'], 'resumed': 'update'})
 
 
 class LoginOverTlsTest(LanguagesTest):
