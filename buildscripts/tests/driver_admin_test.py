@@ -130,6 +130,19 @@ class AdminTest(unittest.TestCase):
         memory = self.admin.command('serverStatus')['mem']
         self.assertGreater(memory['virtual'], memory['resident'])
 
+    def test_an_index_keeps_the_word_background(self):
+        self.db.c.create_index('a', background=True)
+        self.assertTrue(self.db.c.index_information()['a_1']['background'])
+        self.assertEqual(self.db.c.create_index('a'), 'a_1')  # it makes no other index of it
+
+    def test_a_validation_is_full_or_in_the_background(self):
+        self.db.c.insert_one({})
+        for options in ({'full': True}, {'background': True}, {'full': True, 'background': False}):
+            self.assertTrue(self.db.command('validate', 'c', **options)['valid'])
+        with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+            self.db.command('validate', 'c', full=True, background=True)
+        self.assertEqual(caught.exception.code, 72)
+
     def test_counts_are_int32_where_they_fit(self):
         """As mongod's: a shell shows an int64 as Long('2')."""
         import bson

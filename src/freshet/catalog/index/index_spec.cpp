@@ -6,7 +6,9 @@
 #include "freshet/bson/json.h"
 #include "freshet/bson/path.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace freshet::catalog {
 
@@ -105,7 +107,7 @@ bson::OwnedDocument specOf(const IndexRequest& request) {
     for (const bson::Element& field : request.spec.view()) {
         const std::string_view name = field.name();
         const bool isOurs = name == "v" || name == "key" || name == "name" || name == "ns" ||
-                            name == "unique" || name == "sparse" || name == "background";
+                            name == "unique" || name == "sparse";
         const bool isNotHidden = name == "hidden" && !field.isTruthy();
         if (name == "expireAfterSeconds" && field.isNumber()) {
             addInteger(&builder, name, field.toInt64());
@@ -135,13 +137,17 @@ bool isInSignature(std::string_view option) {
            option == "collation";
 }
 
+bool isOption(std::string_view field) {
+    constexpr std::string_view kOthers[] = {"key", "name", "v", "hidden", "background"};
+    return std::find(std::begin(kOthers), std::end(kOthers), field) == std::end(kOthers);
+}
+
 /// The same options: all of them, or only those of the signature.
 bool sameOptions(bson::Document a, bson::Document b, bool signatureOnly) {
     const auto covers = [signatureOnly](bson::Document x, bson::Document y) {
         for (const bson::Element& field : x) {
-            const bool counts = signatureOnly ? isInSignature(field.name())
-                                              : field.name() != "key" && field.name() != "name" &&
-                                                    field.name() != "v" && field.name() != "hidden";
+            const bool counts =
+                signatureOnly ? isInSignature(field.name()) : isOption(field.name());
             if (counts && !bson::equalValues(field, y.find(field.name()))) {
                 return false;
             }

@@ -41,12 +41,17 @@ sync::Task<Status> runValidate(Invocation& call) {
     FRESHET_CO_RETURN_IF_ERROR(name.status());
     Fields fields(call.body(), "validate");
     // These options select how thorough the check is; it is always the full one.
-    fields.boolean("full", false);
-    fields.boolean("background", false);
+    const bool isFull = fields.boolean("full", false);
+    const bool isInBackground = fields.boolean("background", false);
     fields.boolean("checkBSONConformance", false);
     const bool isMetadataOnly = fields.boolean("metadata", false);
     fields.refuse({"repair", "fixMultikey"});
     FRESHET_CO_RETURN_IF_ERROR(fields.status());
+    if (isFull && isInBackground) {
+        co_return invalid(Reason::kInvalidOptions,
+                          "Running the validate command with both { background: true } and "
+                          "{ full: true } is not supported.");
+    }
     catalog::CollectionRef collection = call.services.catalog.find(call.generic.db, *name);
     if (collection == nullptr) {
         co_return Status(Code::kNotFound,

@@ -135,7 +135,8 @@ TEST_F(JavaScriptTest, TheOperationsTimeLimitIsToldApart) {
 }
 
 TEST_F(JavaScriptTest, AnotherThreadInterrupts) {
-    for (const char* script : {"while (true) {}", "(function f() { while (true) {} })()"}) {
+    for (const char* script :
+         {"while (true) {}", "(function f() { while (true) {} })()", "sleep(1e9)"}) {
         startOver({});
         platform::Thread killer("killer", [this] { javaScript_.interrupt(); });
         const Status status = failure(std::string(R"({"$where": ")") + script + "\"}");
@@ -165,6 +166,13 @@ TEST_F(JavaScriptTest, FunctionsOfTheServer) {
     EXPECT_TRUE(holds(R"({"$where": "tojson({a: 'x'}).indexOf('x') > 0"})", "{}"));
     EXPECT_TRUE(
         holds(R"({"$where": "typeof db == 'undefined' && typeof load == 'undefined'"})", "{}"));
+}
+
+TEST_F(JavaScriptTest, SleepTakesItsTime) {
+    const uint64_t before = platform::monotonicNanos();
+    EXPECT_TRUE(
+        holds(R"({"$where": "return sleep(30) === undefined && sleep(-1) === undefined"})", "{}"));
+    EXPECT_GE(platform::monotonicNanos() - before, 30'000'000u);
 }
 
 TEST_F(JavaScriptTest, FunctionComputes) {

@@ -34,6 +34,7 @@ library.put(globalThis, {
     printjson: () => undefined,
     printjsononeline: () => undefined,
     gc: () => undefined,
+    sleep: (milliseconds) => native.sleep(milliseconds),
     version: () => host.version(),
 });
 library.setGlobals = (globals) => { Object.assign(globalThis, globals); };

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/script/spider/natives.h"
 
+#include "freshet/platform/thread.h"
 #include "freshet/script/spider/convert.h"
 
 #include <js/CompilationAndEvaluation.h>
 #include <js/CompileOptions.h>
 #include <js/Conversions.h>
 #include <js/Exception.h>
+#include <js/Interrupt.h>
 #include <js/Promise.h>
 #include <js/PropertySpec.h>
 #include <js/SourceText.h>
 #include <jsfriendapi.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace freshet::script {
 
@@ -79,12 +84,32 @@ bool promiseResult(JSContext* cx, unsigned count, JS::Value* values) {
     return JS::SetSettledPromiseIsHandled(cx, object);
 }
 
+/// Sleeps so many milliseconds, or until the script must end.
+bool sleepFor(JSContext* cx, unsigned count, JS::Value* values) {
+    constexpr double kStepMs = 10;
+    JS::CallArgs args = JS::CallArgsFromVp(count, values);
+    args.rval().setUndefined();
+    double left = 0;
+    if (!JS::ToNumber(cx, args.get(0), &left)) {
+        return false;
+    }
+    while (left > 0) {
+        if (!JS_CheckForInterrupt(cx)) {
+            return false;
+        }
+        platform::sleepMillis(static_cast<uint64_t>(std::ceil(std::min(left, kStepMs))));
+        left -= kStepMs;
+    }
+    return true;
+}
+
 constexpr JSFunctionSpec kFunctions[] = {JS_FN("evaluate", &evaluate, 2, 0),
                                          JS_FN("isComplete", &isComplete, 1, 0),
                                          JS_FN("addReflectParse", &addReflectParse, 0, 0),
                                          JS_FN("runJobs", &runJobs, 0, 0),
                                          JS_FN("promiseState", &promiseState, 1, 0),
                                          JS_FN("promiseResult", &promiseResult, 1, 0),
+                                         JS_FN("sleep", &sleepFor, 1, 0),
                                          JS_FS_END};
 
 }  // namespace
