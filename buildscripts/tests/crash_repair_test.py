@@ -14,6 +14,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -29,11 +30,9 @@ PLACE = re.compile(r'data\.freshet|freshet\.id|journal/j\.[0-9a-f]{8} at offset 
 UNREADABLE = re.compile(r'a page cannot be read: .*(data\.freshet|page \d+)')
 INDEXES = {'n_1': [('n', 1)], 'tags_1': [('tags', 1)]}
 COLLECTIONS = ('first', 'second')
-RECORD_TREES = {'first': 2, 'second': 6}  # ids are given one by one, to the records and to each index
-# What an administrator is told of damage there.
-TREE_WORDS = {'2': r'repair\.first: documents were on a damaged page, of records from',
-              '6': r'repair\.second: documents were on a damaged page, of records from',
-              '4': r'repair\.first: index n_1, .*keys.*, was on a damaged page'}
+FIRST_TREE = 2  # of the first collection; ids are given one by one, to the records and to each index
+TREES_EACH = 2 + len(INDEXES)  # of the collections here
+OWN = {'admin': 'system.version', 'config': 'system.sessions', 'local': 'startup_log'}  # the server makes them when it starts
 DOCUMENTS = 1500
 
 
@@ -69,7 +68,22 @@ class History:
                 client.repair[name].replace_one({'_id': key}, state, upsert=True)
             self.note(name, key, state)
 
+    def tree_words(self):
+        """{tree: what an administrator is told of damage there}"""
+        words = {tree: r'repair\.%s: documents were on a damaged page, of records from' % name for name, tree in self.record_trees.items()}
+        return {**words, self.record_trees['first'] + 2: r'repair\.first: index n_1, .*keys.*, was on a damaged page'}
+
+    def find_trees(self, client):
+        """REQUIRES: the collections here are made next."""
+        for database, collection in OWN.items():
+            while collection not in client[database].list_collection_names():
+                time.sleep(0.01)
+        there = [client[database][name] for database in client.list_database_names() for name in client[database].list_collection_names()]
+        next_tree = FIRST_TREE + sum(1 + len(collection.index_information()) for collection in there)
+        self.record_trees = {name: next_tree + TREES_EACH * number for number, name in enumerate(COLLECTIONS)}
+
     def fill(self, client):
+        self.find_trees(client)
         for name in COLLECTIONS:
             for index, keys in INDEXES.items():
                 client.repair[name].create_index(keys, name=index)
@@ -117,7 +131,7 @@ class Told:
         return state == states[-1] or state is None and ((name, key) in self.documents or self.is_in_range(name, key))
 
     def is_in_range(self, name, key):
-        return any(tree == RECORD_TREES[name] and low <= record < high
+        return any(tree == self.history.record_trees[name] and low <= record < high
                    for tree, low, high in self.ranges for record in self.history.records[name][key])
 
 
@@ -243,9 +257,10 @@ class RepairTest(unittest.TestCase):
             return
         told = Told(repaired.stdout, history)
         self.assertEqual(repaired.returncode, EXIT_REPAIRED_WITH_LOSS if told.lines else 0, repaired.stdout)
-        for tree in set(re.findall(r'tree (\d+) had the keys from', '\n'.join(told.lines))) & set(TREE_WORDS):
+        words = history.tree_words()
+        for tree in {tree for tree, _, _ in told.ranges} & set(words):
             if not told.names:
-                self.assertRegex('\n'.join(told.lines), TREE_WORDS[tree])
+                self.assertRegex('\n'.join(told.lines), words[tree])
         server.start()
         self.verify(server, told)
         outcomes['repaired'] = outcomes.get('repaired', 0) + 1
