@@ -52,7 +52,8 @@ public:
     void noteWriting();
 
     bool inSlice() const;
-    /// REQUIRES inside a slice: pin->ts was read from the clock in this slice.
+    /// REQUIRES inside a slice: pin->ts was read from the clock in this slice, or SnapshotFloor
+    /// calls it.
     void pin(SnapshotPin* pin);
     /// Any thread. REQUIRES: pinned.
     static void unpin(SnapshotPin* pin);
@@ -100,6 +101,12 @@ public:
         // first.
         return ts < ended_.load(kRelaxed);
     }
+    /// For isOver(): every slice that does not see what the calling thread has stored before is
+    /// over by then, and every slice that was open together with one of those.
+    uint64_t graceFromNow() const;
+    /// Tries to advance the epoch. REQUIRES: outside every slice. When true, the effects of those
+    /// slices are visible.
+    bool isOver(uint64_t grace);
     /// Tries to advance the epoch and frees what the calling thread retired three epochs ago.
     /// Called automatically after a number of retires; call it in idle moments too.
     void tryAdvance();

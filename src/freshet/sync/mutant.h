@@ -23,6 +23,10 @@ enum class Mutant : uint8_t {
     kPassAtOnce,           // ended pins are passed while slices may not know of it
     kPassOneEarly,         // one epoch later instead of two
     kNoEndFence,           // ending snapshots has no store-load fence
+    kNoGraceFence,         // a grace period begins without a store-load fence
+    kGraceOneShort,        // it lasts two epochs instead of three
+    kNoGrace,              // it is over at once
+    kFloorPinnedLate,      // a raised floor is pinned by nobody
     kPlaceTaken,           // a number is opened in a place that still holds another one
     kCloseRelaxed,         // closing a number does not publish what was done while it was open
     kFindRelaxed,          // opening one does not pass that on

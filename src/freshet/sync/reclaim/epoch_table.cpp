@@ -218,6 +218,32 @@ bool EpochDomain::endSnapshotsBelow(uint64_t ts) {
     return state.passed.load(kRelaxed) == ended && ended >= ts;  // [ended.own] relaxed: as above
 }
 
+uint64_t EpochDomain::graceFromNow() const {
+    // The fence pairs with that of [epoch.enter]: slices whose fence comes later see our stores.
+    if (!mutated(Mutant::kNoGraceFence)) {
+        heavyFence();
+    }
+    // [grace.begin] acquire, like [ended.raise]: read after the fence, so no slice whose fence came
+    // first has a newer epoch.
+    return impl_->epoch.load(kAcquire) + (mutated(Mutant::kGraceOneShort) ? kGraceEpochs - 1
+                                          : mutated(Mutant::kNoGrace)     ? 0
+                                                                          : kGraceEpochs);
+}
+
+bool EpochDomain::isOver(uint64_t grace) {
+    // [grace.end] acquire: pairs with [epoch.advance], after which the effects of the slices that
+    // it saw leave are visible.
+    for (uint64_t now = impl_->epoch.load(kAcquire), before = 0; now < grace;) {
+        if (now == before) {
+            return false;
+        }
+        before = now;
+        tryAdvance();
+        now = impl_->epoch.load(kAcquire);  // [grace.end]
+    }
+    return true;
+}
+
 void EpochDomain::tryAdvance() {
     Impl& state = *impl_;
     if constexpr (kUsesHazards) {
