@@ -14,6 +14,7 @@
 #include "freshet/base/status.h"
 #include "freshet/block/block_file.h"
 #include "freshet/engine/leaf_hint.h"
+#include "freshet/engine/snapshot.h"
 #include "freshet/engine/value_share.h"
 #include "freshet/journal/journal.h"
 #include "freshet/platform/file.h"
@@ -85,6 +86,10 @@ struct StoreOptions {
     /// kLimit. It needs two to three times as much memory. 0: a quarter of memoryBytes, at least
     /// 64 MiB.
     uint64_t transactionBytesMax = 0;
+    /// What old versions may take of memory so that snapshots of the past can be read: see
+    /// Store::findSnapshot(). An estimate, by what was written meanwhile. 0: an eighth of
+    /// memoryBytes, at least 32 MiB.
+    uint64_t historyBytesMax = 0;
     /// A transaction that writes more is a chain of records in the journal.
     uint32_t recordBytesMax = 64u << 20;
     /// The data file bypasses the operating system's cache, which would otherwise keep pages that
@@ -196,6 +201,18 @@ public:
     /// All trees that hold anything or were requested, in ascending order.
     std::vector<TreeId> treeIds();
 
+    /// How long the store keeps its history, the old versions that snapshots of the past need, if
+    /// they do not need too much memory; at least a second. `always`: also while nobody uses it;
+    /// else it begins with the first call of findSnapshot(), and ends when there was none for so
+    /// long. 300 seconds, and not always, until this is called.
+    void keepHistory(uint64_t seconds, bool always);
+    /// Finds the snapshot of a Timestamp of the journal, for Txn::beginAt(); 0: of now, at least of
+    /// everything that was committed before the first call. WouldBlock: commits that belong to it
+    /// are under way, or the history is being begun; there is no token, call again soon, with the
+    /// same arguments. kConflict (kSnapshotTooOld): the history does not reach back so far. Any
+    /// thread, outside every slice. REQUIRES: a journal, and `time` is below its now().
+    Status findSnapshot(uint64_t time, Snapshot* snapshot);
+
     sync::EpochDomain& epochs();
     /// REQUIRES: not StoreOptions::withoutJournal.
     journal::Journal& journal();
@@ -283,6 +300,14 @@ public:
     void abort();
     /// REQUIRES: committed, aborted, or nothing written yet. Takes a new snapshot and starts over.
     void begin();
+    /// The same with a snapshot of the past. kConflict (kSnapshotTooOld): what it needs is no
+    /// longer kept; begin again. What it writes conflicts with everything that was committed since.
+    Status beginAt(const Snapshot& snapshot);
+    /// Gives the snapshot of beginAt() up, so that nothing is kept for it alone; resume() takes it
+    /// again, with errors as beginAt(). In between nothing else is called. REQUIRES: beginAt(),
+    /// nothing written, no limit of time.
+    void pause();
+    Status resume();
 
     /// REQUIRES: the last call returned WouldBlock, Waits::kForToken.
     const sync::WaitToken& token() const;

@@ -66,6 +66,7 @@ public:
     }
     ModelJournal journal;
     CommitFloors floors;
+    CommitTimes times;
     /// Called when a thread next asks for the oldest snapshot.
     std::function<void()> whenAsked;
 };
@@ -159,7 +160,7 @@ struct World : CheckpointSink {
         Open open{key, value, 0, nullptr, nullptr};
         testing::Uninterrupted whole;
         open.stamp = *table.open();
-        open.steps = std::make_unique<CommitSteps>(table, env.floors, participant);
+        open.steps = std::make_unique<CommitSteps>(table, env.floors, env.times, participant);
         return open;
     }
     /// Links the version, if its leaf is in memory. REQUIRES: the participant's slice is open.
@@ -199,14 +200,14 @@ struct World : CheckpointSink {
             begin(open);
         }
         env.journal.append({keys[1], value, Part::kLast, first});
-        const uint64_t ts = open.steps->complete(open.stamp);
+        const uint64_t ts = open.steps->complete(open.stamp, 0);
         testing::Uninterrupted whole;
         const std::array<Version*, 2> versions{open.version, other.version};
         settle(table, open.stamp, versions, ts);
         committed[keys[0]] = committed[keys[1]] = value;
     }
     void complete(Open& open) {
-        const uint64_t ts = open.steps->complete(open.stamp);
+        const uint64_t ts = open.steps->complete(open.stamp, 0);
         testing::Uninterrupted whole;
         settle(table, open.stamp, std::span<Version* const>(&open.version, 1), ts);
         committed[open.key] = open.value;

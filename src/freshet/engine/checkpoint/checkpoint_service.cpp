@@ -142,6 +142,7 @@ void CheckpointService::run() {
                 lookAtProcess();
                 endOldWriters();
                 lookAtDisk();
+                lookAtHistory();
             }
             hasFreed_ = true;
             if (status.isOk() && core_.memory.isHigh()) {
@@ -162,6 +163,9 @@ MemoryBudget::Round CheckpointService::endForMemory(MemoryBudget::Round round) {
     using enum MemoryBudget::Round;
     const uint64_t now = platform::monotonicNanos();
     ages_.note(now, core_.table.snapshot());
+    if (!hasFreed_ && shortenHistory()) {
+        return kHeldBack;
+    }
     if (hasFreed_ || !core_.memory.isTight()) {
         return round;
     }
@@ -173,6 +177,16 @@ MemoryBudget::Round CheckpointService::endForMemory(MemoryBudget::Round round) {
         return kHeldBack;
     }
     return endLargestWriter(now) ? kFreed : round;
+}
+
+void CheckpointService::lookAtHistory() {
+    if (core_.journal != nullptr) {
+        core_.history.look(*core_.journal);
+    }
+}
+
+bool CheckpointService::shortenHistory() {
+    return core_.journal != nullptr && core_.history.shorten(*core_.journal);
 }
 
 bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {
@@ -308,6 +322,7 @@ void CheckpointService::relieveMeanwhile() {
     lookAtProcess();
     endOldWriters();
     lookAtDisk();
+    lookAtHistory();
     MemoryBudget& memory = core_.memory;
     if (!memory.isHigh()) {
         return;
@@ -317,6 +332,9 @@ void CheckpointService::relieveMeanwhile() {
     // Waiting callers would otherwise wait until the checkpoint is made. If nothing could be
     // evicted, the snapshot of one of them may be in the way.
     using enum MemoryBudget::Round;
+    if (evictedBytes_ == before) {
+        shortenHistory();
+    }
     memory.endRound(evictedBytes_ == before ? kHeldBack : kFreed, platform::monotonicNanos());
 }
 

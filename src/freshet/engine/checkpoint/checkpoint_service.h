@@ -95,6 +95,10 @@ private:
     /// writer. Returns the round's result as it is then; the memory of a large writer becomes free
     /// in the next rounds.
     MemoryBudget::Round endForMemory(MemoryBudget::Round round);
+    /// Moves the history's floor.
+    void lookAtHistory();
+    /// False: there is nothing to forget.
+    bool shortenHistory();
     /// False: there are none.
     bool endOldSnapshots(uint64_t nowNanos);
     bool endLargestWriter(uint64_t nowNanos);

@@ -105,6 +105,10 @@ Status Store::Impl::loadPages() {
     core->slabs = options.slabs;
     core->holdCommitsUntilDurable = options.holdCommitsUntilDurable;
     core->transactionMillisMax = options.transactionMillisMax;
+    constexpr uint64_t kHistoryBytesMin = uint64_t{32} << 20;
+    core->history.setBytesMax(options.historyBytesMax != 0
+                                  ? options.historyBytesMax
+                                  : std::max(kHistoryBytesMin, options.memoryBytes / 8));
     core->transactionBytesMax = options.transactionBytesMax != 0
                                     ? options.transactionBytesMax
                                     : std::max(core->transactionBytesMax, options.memoryBytes / 4);

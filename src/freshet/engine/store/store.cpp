@@ -51,6 +51,7 @@ Status Store::close() {
     }
     impl_->closed = true;
     impl_->checkpoints->stop();
+    impl_->core->history.shut();
     journal::Journal* const journal = impl_->core->journal.get();
     const bool worthwhile = journal != nullptr && journal->health().isOk();
     Status last = worthwhile ? impl_->checkpoints->now() : Status::ok();
@@ -130,6 +131,14 @@ StatusOr<FilesReport> Store::verifyFiles() {
     StatusOr<FilesReport> report = FilesReport{};
     impl_->checkpoints->between([&] { report = impl_->verify(); });
     return report;
+}
+
+void Store::keepHistory(uint64_t seconds, bool always) {
+    impl_->core->history.keep(seconds, always);
+}
+
+Status Store::findSnapshot(uint64_t time, Snapshot* snapshot) {
+    return impl_->core->history.find(*impl_->core->journal, time, snapshot);
 }
 
 sync::EpochDomain& Store::epochs() {

@@ -2,6 +2,7 @@
 /// What the callers of a page tree pass to it and get from it.
 #pragma once
 
+#include "freshet/engine/commits/late_commits.h"
 #include "freshet/engine/node/page_entry.h"
 #include "freshet/engine/value/version.h"
 
@@ -16,6 +17,11 @@ namespace freshet::engine {
 struct View {
     uint64_t readTs = 0;
     uint64_t ownStamp = 0;  // 0 = it has written nothing
+    const LateCommits* late = nullptr;  // of a snapshot of the log; usually none
+    /// Whether the snapshot has the commit with this timestamp.
+    bool sees(uint64_t ts) const {
+        return ts <= readTs || (late != nullptr && late->has(ts));
+    }
 };
 
 enum class WriteKind : uint8_t { kPut, kInsert, kErase, kReplay };

@@ -186,7 +186,7 @@ TreeCore::Judgement TreeCore::judge(const WriteRequest& request,
     if (request.kind == WriteKind::kInsert && live) {
         result.kind = Kind::kExists;
     } else if (newest != nullptr && outcome.fate == Fate::kCommitted &&
-               outcome.ts > request.view.readTs) {
+               !request.view.sees(outcome.ts)) {
         result.kind = Kind::kConflict;
         result.other = outcome.ts;
     }

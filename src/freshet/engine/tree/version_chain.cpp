@@ -32,7 +32,7 @@ std::optional<ValueRef> visible(const TxnTable& txns,
     for (const Version* v = chain; v != nullptr; v = v->older.load(kAcquire)) {
         const Outcome outcome = txns.resolve(v->stamp);
         const bool mine = outcome.fate == Fate::kInFlight && outcome.stamp == view.ownStamp;
-        if (mine || (outcome.fate == Fate::kCommitted && outcome.ts <= view.readTs)) {
+        if (mine || (outcome.fate == Fate::kCommitted && view.sees(outcome.ts))) {
             if (v->isDelete()) {
                 return std::nullopt;
             }

@@ -86,9 +86,10 @@ public:
         }
         uint64_t final = kStampAborted;
         if (ok) {
-            CommitSteps steps(core_->table, core_->floors, slice.participant().index());
+            CommitSteps steps(
+                core_->table, core_->floors, core_->times, slice.participant().index());
             steps.begin(stamp, kNoJournalLsn);
-            final = steps.complete(stamp);
+            final = steps.complete(stamp, 0);
         } else {
             core_->table.setAborted(stamp);
         }

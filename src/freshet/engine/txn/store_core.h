@@ -4,7 +4,9 @@
 
 #include "freshet/engine/cache/page_loads.h"
 #include "freshet/engine/commits/commit_floors.h"
+#include "freshet/engine/commits/commit_times.h"
 #include "freshet/engine/commits/txn_table.h"
+#include "freshet/engine/history/snapshot_history.h"
 #include "freshet/engine/memory/memory_budget.h"
 #include "freshet/engine/store.h"
 #include "freshet/engine/tree/tree.h"
@@ -46,9 +48,11 @@ struct StoreCore final : TreeEnv {
 
     TxnTable table;
     CommitFloors floors;
+    CommitTimes times;
     uint64_t replayLow = 1;                     // the mark of pages that replay changes
     sync::EpochDomain epochs{&table.clock()};   // declared after the table, so destroyed first:
                                                 // frees what was retired
+    SnapshotHistory history{epochs, table, floors, times};
     std::unique_ptr<journal::Journal> journal;  // null: StoreOptions::withoutJournal
     std::unique_ptr<PageLoads> loads;
     MemoryBudget memory;

@@ -65,10 +65,44 @@ void Txn::begin() {
     self.drop();
     self.missing.tree.reset();
     self.writes.reset();
+    self.late.reset();
     self.pin.ts = self.core->table.snapshot();
     slice.participant().pin(&self.pin);
     self.state = Impl::State::kOpen;
     ++self.serial;
+}
+
+Status Txn::beginAt(const Snapshot& snapshot) {
+    begin();
+    Impl& self = *impl_;
+    sync::Slice slice(self.core->epochs);
+    self.unpin();
+    self.pin.ts = snapshot.readTs_;
+    self.late = snapshot.late_;
+    return self.pinPast(slice);
+}
+
+Status Txn::Impl::pinPast(sync::Slice& slice) {
+    const bool isKept = core->history.pin(slice.participant(), &pin) && !hasEnded();
+    if (!isKept) {
+        unpin();
+    }
+    state = isKept ? State::kOpen : State::kAborted;
+    return isKept ? Status::ok() : snapshotTooOld();
+}
+
+void Txn::pause() {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kOpen && self.writes.stamp() == 0);
+    self.unpin();
+    self.state = Impl::State::kPaused;
+}
+
+Status Txn::resume() {
+    Impl& self = *impl_;
+    invariant(self.state == Impl::State::kPaused);
+    sync::Slice slice(self.core->epochs);
+    return self.pinPast(slice);
 }
 
 Status Txn::get(Tree& tree, ByteView key, std::string* value) {
@@ -236,7 +270,8 @@ Status Txn::endAfter(uint64_t millis) {
 Status Txn::Impl::snapshotTooOld() {
     return Status(Code::kConflict,
                   Reason::kSnapshotTooOld,
-                  "the snapshot was ended: memory was short, and it needed old versions");
+                  "the snapshot has ended: memory was short, and it needed old versions, or it was "
+                  "older than what is kept");
 }
 
 Status Txn::Impl::endedByAnother() {

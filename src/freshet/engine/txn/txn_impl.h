@@ -14,7 +14,7 @@
 namespace freshet::engine {
 
 struct Txn::Impl {
-    enum class State : uint8_t { kOpen, kCommitting, kCommitted, kAborted };
+    enum class State : uint8_t { kOpen, kPaused, kCommitting, kCommitted, kAborted };
 
     Impl(const std::shared_ptr<StoreCore>& storeCore, OnConflict conflictRule, Waits waitRule)
         : core(storeCore), onConflict(conflictRule), waits(waitRule) {}
@@ -23,7 +23,7 @@ struct Txn::Impl {
     static void* operator new(size_t bytes) { return sync::allocateFrame(bytes); }
     static void operator delete(void* memory, size_t bytes) { sync::freeFrame(memory, bytes); }
 
-    View view() const { return {pin.ts, writes.stamp()}; }
+    View view() const { return {pin.ts, writes.stamp(), late.get()}; }
     Status read(Tree& tree, ByteView key, LeafHint hint, ValueRef* value);
     Status write(Tree& tree, WriteKind kind, ByteView key, ByteView value);
     /// Makes a write set if there is none, for more in it. REQUIRES: as writeActive().
@@ -48,6 +48,9 @@ struct Txn::Impl {
     /// before the fault was met, if the next call may continue from there.
     Status want(Tree& tree, const Fault& fault, std::optional<uint32_t> generation = {});
     void unpin();
+    /// Pins the snapshot pin.ts, which is one of the past. An error leaves it unpinned, and the
+    /// transaction aborted.
+    Status pinPast(sync::Slice& slice);
     /// At the end of a call that has written: from here on another thread may end the writes, and
     /// with them the snapshot.
     void suspend();
@@ -62,6 +65,7 @@ struct Txn::Impl {
     const Waits waits;
     State state = State::kAborted;
     sync::SnapshotPin pin;
+    std::shared_ptr<const LateCommits> late;  // of beginAt(); usually null
     OwnWrites writes;
     sync::WaitToken token;
     bool hasWaitedForMemory = false;  // in the last call

@@ -68,7 +68,7 @@ Status WriteSet::commit(sync::WaitToken* token) {
             return Status::ok();
         }
         const uint16_t participant = slice.participant().index();
-        steps_.emplace(core_->table, core_->floors, participant);
+        steps_.emplace(core_->table, core_->floors, core_->times, participant);
         steps_->begin(stamp_, core_->journal->tailLsn());
         record_.finish(record_.hasEvents() ? platform::wallMillis() : 0);
         append_.emplace(journal::RecordType::kCommit, participant, record_.takeBody(0));
@@ -88,7 +88,7 @@ Status WriteSet::commit(sync::WaitToken* token) {
             return durable;
         }
     }
-    settleAt(steps_->complete(stamp_));
+    settleAt(steps_->complete(stamp_, append_->timestamp()));
     return Status::ok();
 }
 

@@ -43,6 +43,10 @@ enum class Mutant : uint8_t {
     kTailAfterFloors,      // commitLow() reads the journal's tail last
     kNoFloor,              // a committer publishes no floor before it appends
     kFloorEndsEarly,       // a committer withdraws its floor before its commit is complete
+    kNotedLate,            // a commit's time is noted after its floor was withdrawn
+    kSearchesAtOnce,       // a snapshot of the log does not wait for commits under way
+    kLateForgotten,        // it has no commits beyond the first one that does not belong to it
+    kNotedWithoutOrder,    // a commit's time is published without release
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
