@@ -24,6 +24,11 @@ public:
     /// Aborts unless committed.
     ~Transaction();
 
+    /// Takes a snapshot of the past instead, and Txn::pause() and resume(): see there.
+    Status beginAt(const engine::Snapshot& snapshot) { return txn_.beginAt(snapshot); }
+    void pause() { txn_.pause(); }
+    Status resume() { return txn_.resume(); }
+
     /// It ends so long after this call, also if it has only read: then each statement fails.
     Status endAfter(uint64_t millis) { return txn_.endAfter(millis); }
 

@@ -132,6 +132,9 @@ struct Plan {
 /// Keeps the cursor until its client asks for more; a new one is registered.
 StatusOr<int64_t> keep(Invocation& call, ClientCursor cursor) {
     const int64_t id = cursor.id;
+    if (cursor.snapshot != nullptr) {
+        cursor.snapshot->transaction.pause();
+    }
     if (call.deadlineNanos != 0 && (id == 0 || cursor.nanosLeft != 0)) {
         const uint64_t now = platform::monotonicNanos();
         cursor.nanosLeft = call.deadlineNanos > now ? call.deadlineNanos - now : 1;

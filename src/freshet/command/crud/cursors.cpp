@@ -4,6 +4,7 @@
 #include "freshet/command/crud/cursor_reply.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/command/txn/snapshot_read.h"
 #include "freshet/platform/clock.h"
 
 namespace freshet::command {
@@ -113,6 +114,10 @@ sync::Task<Status> runGetMore(Invocation& call) {
     if (Status failed = failGetMoreIfTold(call, cursor->ns); !failed.isOk()) {
         call.services.cursors.forget(id);
         co_return failed;
+    }
+    if (Status resumed = resumeSnapshot(*cursor); !resumed.isOk()) {
+        call.services.cursors.forget(id);
+        co_return resumed;
     }
     if (cursor->mayTakeLong) {
         co_await goToBackground(call);

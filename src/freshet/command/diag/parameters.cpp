@@ -136,6 +136,9 @@ void announce(Services& services, std::string_view name) {
             telemetry::Component::kDefault,
             static_cast<int>(ParameterValues::get(services.parameters.logLevel)));
     }
+    if (name == kSnapshotHistoryParameter) {
+        services.keepHistory(true);
+    }
     services.parametersChanged();
 }
 

@@ -24,6 +24,7 @@ struct ParameterValues {
     sync::Atomic<int64_t> transactionLifetimeLimitSeconds{60};
     sync::Atomic<int64_t> writePeriodicNoops{1};
     sync::Atomic<int64_t> periodicNoopIntervalSecs{10};
+    sync::Atomic<int64_t> snapshotHistorySeconds{300};
     sync::Atomic<int64_t> enableLocalhostAuthBypass{1};
     sync::Atomic<int64_t> enableTestCommands{0};
     sync::Atomic<int64_t> holdCommitsUntilDurable{0};
@@ -53,6 +54,9 @@ struct ParameterValues {
         value.store(to, sync::kRelaxed);
     }
 };
+
+/// If it is set, snapshots of the past can be read also before the first one was asked for.
+inline constexpr std::string_view kSnapshotHistoryParameter = "minSnapshotHistoryWindowInSeconds";
 
 /// When a parameter may be set.
 enum class Settable : uint8_t { kNowhere, kAtStartup, kAtRuntime, kBoth };

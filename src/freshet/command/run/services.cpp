@@ -51,6 +51,16 @@ Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
         const Status set = setParameterValue(*parameter, *value.view().begin(), &parameters);
         invariant(set.isOk());
     }
+    keepHistory(std::any_of(
+        facts.startParameters.begin(), facts.startParameters.end(), [](const auto& parameter) {
+            return parameter.first == kSnapshotHistoryParameter;
+        }));
+}
+
+void Services::keepHistory(bool always) {
+    const int64_t seconds = ParameterValues::get(parameters.snapshotHistorySeconds);
+    // A standalone knows no times.
+    store.keepHistory(static_cast<uint64_t>(seconds), always && !facts.replicaSet.empty());
 }
 
 Services::~Services() = default;

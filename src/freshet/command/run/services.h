@@ -95,6 +95,9 @@ struct Services {
     /// Call it after values of parameters have changed: wakes the threads whose sleep depends on
     /// them.
     void parametersChanged();
+    /// Passes on for how long snapshots of the past are to be readable. `always`: also before the
+    /// first one is asked for.
+    void keepHistory(bool always);
     /// A command's index in the registry's list.
     size_t indexOf(const Command& command) const {
         return static_cast<size_t>(&command - registry.commands().data());

@@ -3,6 +3,11 @@
 #include "freshet/command/txn/snapshot_read.h"
 
 #include "freshet/command/run/fixture_test.h"
+#include "freshet/platform/clock.h"
+#include "freshet/platform/thread.h"
+
+#include <utility>
+#include <vector>
 
 namespace freshet::command {
 namespace {
@@ -53,6 +58,16 @@ protected:
     static uint64_t timeOf(const bson::OwnedDocument& reply, const char* path) {
         const bson::Element time = reply.view().findPath(path);
         return time.type() == bson::Type::kTimestamp ? time.timestampValue() : 0;
+    }
+    static std::string concernAt(uint64_t time) {
+        return R"("readConcern": {"level": "snapshot", "atClusterTime": {"$timestamp": {"t": )" +
+               std::to_string(time >> 32) + R"(, "i": )" +
+               std::to_string(static_cast<uint32_t>(time)) + "}}}";
+    }
+    /// At the time that a reply has shown.
+    static std::string concernAt(const bson::OwnedDocument& reply,
+                                 const char* path = "cursor.atClusterTime") {
+        return concernAt(timeOf(reply, path));
     }
     bson::OwnedDocument getMore(const bson::OwnedDocument& first) {
         const int64_t id = first.view().findPath("cursor.id").toInt64();
@@ -120,6 +135,121 @@ TEST_F(SnapshotReadTest, APipelineMayWriteWhatItHasReadInASnapshot) {
                 R"({"cursor": {"firstBatch": []}})");
     EXPECT_EQ("{ _id: 1, v: 0 } { _id: 2, v: 0 }", textOf(run(R"({"find": "d"})")));
     EXPECT_EQ("{ _id: 1, v: 5 } { _id: 2, v: 5 }", textOf(run(R"({"find": "c"})")));
+}
+
+TEST_F(SnapshotReadTest, ReadsAtATimeThatAnyReplyHasShown) {
+    insert(3);
+    // From here on the past is kept.
+    const uint64_t first = timeOf(run(at(R"({"find": "c"})")), "cursor.atClusterTime");
+    std::vector<std::pair<uint64_t, std::string>> states;
+    const char* all = R"({"find": "c", "sort": {"_id": 1}})";
+    const auto note = [&](const bson::OwnedDocument& reply) {
+        states.emplace_back(timeOf(reply, "operationTime"), textOf(run(all)));
+    };
+    EXPECT_EQ("{ _id: 1, v: 0 } { _id: 2, v: 0 } { _id: 3, v: 0 }", textOf(run(all)));
+    for (int i = 10; i < 15; ++i) {
+        note(run(R"({"insert": "c", "documents": [{"_id": )" + std::to_string(i) + "}]}"));
+        note(run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})"));
+    }
+    note(run(R"({"delete": "c", "deletes": [{"q": {}, "limit": 0}]})"));
+    for (const auto& [time, state] : states) {
+        const bson::OwnedDocument reply = run(at(all, concernAt(time)));
+        EXPECT_EQ(state, textOf(reply));
+        EXPECT_EQ(time, timeOf(reply, "cursor.atClusterTime"));
+        const bson::OwnedDocument piped = run(
+            at(R"({"aggregate": "c", "pipeline": [{"$sort": {"_id": 1}}], "cursor": {}})",
+               concernAt(time)));
+        EXPECT_EQ(state, textOf(piped));
+        EXPECT_EQ(time, timeOf(piped, "cursor.atClusterTime"));
+    }
+    const bson::OwnedDocument distinct =
+        run(at(R"({"distinct": "c", "key": "_id"})", concernAt(first)));
+    EXPECT_EQ(3, distinct.view().find("values").document().fieldCount());
+    EXPECT_EQ(first, timeOf(distinct, "atClusterTime"));
+    const uint64_t before = first >> 32 << 32 | 1;
+    const bson::OwnedDocument refused = run(at(all, concernAt(before)));
+    EXPECT_EQ(239, refused.view().find("code").toInt64());
+    EXPECT_EQ("SnapshotTooOld", refused.view().find("codeName").stringValue());
+    EXPECT_EQ("Read timestamp Timestamp(" + std::to_string(before >> 32) +
+                  ", 1) is older than the oldest available timestamp.",
+              refused.view().find("errmsg").stringValue());
+}
+
+TEST_F(SnapshotReadTest, ACursorThatWaitsHoldsNoSnapshot) {
+    run(R"({"setParameter": 1, "minSnapshotHistoryWindowInSeconds": 1})", "admin");
+    insert(3);
+    const bson::OwnedDocument first = run(at(R"({"find": "c", "batchSize": 1})"));
+    const bson::OwnedDocument again = run(at(R"({"find": "c", "batchSize": 1})"));
+    changeAll();
+    EXPECT_EQ("{ _id: 2, v: 0 } { _id: 3, v: 0 }", textOf(getMore(first), "nextBatch"));
+    const uint64_t began = platform::monotonicNanos();
+    while (run(at(R"({"find": "c"})", concernAt(again))).view().find("ok").toDouble() == 1.0) {
+        run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})");
+        platform::sleepMillis(50);
+        ASSERT_LT(platform::monotonicNanos() - began, 20'000'000'000u);
+    }
+    const bson::OwnedDocument late = getMore(again);
+    EXPECT_EQ(239, late.view().find("code").toInt64()) << bson::toJson(late.view());
+    EXPECT_EQ(43, getMore(again).view().find("code").toInt64());
+}
+
+TEST_F(SnapshotReadTest, ADefinitionThatIsNewerCannotBeReadBefore) {
+    insert(1);
+    const bson::OwnedDocument before = run(at(R"({"find": "c"})"));
+    insert(1, "made");
+    run(R"({"createIndexes": "c", "indexes": [{"key": {"v": 1}, "name": "v"}]})");
+    expectReply(at(R"({"find": "made"})", concernAt(before)),
+                R"({"code": 246, "codeName": "SnapshotUnavailable"})");
+    expectReply(at(R"({"find": "c"})", concernAt(before)), R"({"code": 246})");
+    expectReply(at(R"({"aggregate": "other", "cursor": {}, "pipeline": [
+                       {"$unionWith": "made"}]})",
+                   concernAt(before)),
+                R"({"code": 246})");
+    expectReply(at(R"({"find": "c"})"), R"({"cursor": {"firstBatch": [{"_id": 1, "v": 0}]}})");
+}
+
+TEST_F(SnapshotReadTest, ATransactionMayBeginInThePast) {
+    insert(2);
+    const bson::OwnedDocument before = run(at(R"({"find": "c"})"));
+    changeAll();
+    const auto in = [](std::string_view command, int number, const std::string& more = "") {
+        const std::string text(command);
+        return text.substr(0, text.rfind('}')) +
+               R"(, "lsid": {"id": {"$binary": {"base64": "BAAAAAAAAAAAAAAAAAAAAA==",
+                  "subType": "04"}}}, "autocommit": false, "txnNumber": {"$numberLong": ")" +
+               std::to_string(number) + ""}" + more + "}";
+    };
+    const std::string starts = R"(, "startTransaction": true, )" + concernAt(before);
+    const bson::OwnedDocument read = run(in(R"({"find": "c"})", 1, starts));
+    EXPECT_EQ("{ _id: 1, v: 0 } { _id: 2, v: 0 }", textOf(read));
+    EXPECT_EQ(0U, timeOf(read, "cursor.atClusterTime"));
+    expectReply(in(R"({"insert": "c", "documents": [{"_id": 5}]})", 1), R"({"n": 1})");
+    expectReply(in(R"({"commitTransaction": 1})", 1), R"({"ok": 1})", "admin");
+    expectReply(R"({"count": "c", "query": {"_id": 5}})", R"({"n": 1})");
+    // What was changed since then cannot be changed from there.
+    run(in(R"({"find": "c"})", 2, starts));
+    expectReply(in(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})", 2),
+                R"({"code": 112, "errorLabels": ["TransientTransactionError"]})");
+}
+
+TEST_F(SnapshotReadTest, TheWindowIsAParameter) {
+    expectReplies(
+        {
+            {R"({"getParameter": 1, "minSnapshotHistoryWindowInSeconds": 1})",
+             R"({"minSnapshotHistoryWindowInSeconds": 300})"},
+            {R"({"setParameter": 1, "minSnapshotHistoryWindowInSeconds": 600})",
+             R"({"was": 300, "ok": 1})"},
+            {R"({"getParameter": 1, "minSnapshotHistoryWindowInSeconds": 1})",
+             R"({"minSnapshotHistoryWindowInSeconds": 600})"},
+            {R"({"setParameter": 1, "minSnapshotHistoryWindowInSeconds": -1})", R"({"code": 2})"},
+        },
+        "admin");
+    // Once it is set, the past can be read although nobody has read a snapshot before.
+    run(at(R"({"find": "c"})"));
+    const bson::OwnedDocument written = run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+    changeAll();
+    EXPECT_EQ("{ _id: 1 }",
+              textOf(run(at(R"({"find": "c"})", concernAt(written, "operationTime")))));
 }
 
 TEST_F(SnapshotReadTest, WhatIsRefused) {

@@ -6,6 +6,8 @@
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/error_map.h"
 #include "freshet/command/retry/session_documents.h"
+#include "freshet/command/txn/read_concern.h"
+#include "freshet/command/txn/snapshot_read.h"
 #include "freshet/platform/clock.h"
 
 namespace freshet::command {
@@ -38,10 +40,6 @@ Status tooOld(const Invocation& call, int64_t newest) {
 
 /// A transaction that this session starts takes the place of an older one, which is aborted.
 sync::Task<Status> start(Invocation& call) {
-    if (call.generic.atClusterTime != 0) {
-        co_return invalid(Reason::kCommandNotSupported,
-                          "readConcern.atClusterTime is not served yet");
-    }
     const std::string& session = call.generic.lsid;
     const int64_t number = *call.generic.txnNumber;
     const Transactions::Known known = call.services.transactions.known(session);
@@ -57,6 +55,14 @@ sync::Task<Status> start(Invocation& call) {
     }
     abortTransaction(call.services, session);
     auto transaction = std::make_shared<query::Transaction>(call.services.catalog);
+    if (const uint64_t time = call.generic.atClusterTime; time != 0) {
+        engine::Snapshot snapshot;
+        Status found = co_await findSnapshot(call, time, &snapshot);
+        FRESHET_CO_RETURN_IF_ERROR(std::move(found));
+        if (!transaction->beginAt(snapshot).isOk()) {
+            co_return snapshotTooOld(time);
+        }
+    }
     const int64_t seconds =
         ParameterValues::get(call.services.parameters.transactionLifetimeLimitSeconds);
     FRESHET_CO_RETURN_IF_ERROR(transaction->endAfter(static_cast<uint64_t>(seconds) * 1'000));
