@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Snapshot: a state that the store had at a time of its log. Store::findSnapshot() finds it,
-/// Txn::beginAt() reads by it. It holds nothing: whether it can still be read shows when it is used.
+/// Txn::beginAt() reads by it. It holds nothing: whether it can still be read shows when it is
+/// used.
 #pragma once
 
 #include <cstdint>

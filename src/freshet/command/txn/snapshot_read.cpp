@@ -58,9 +58,9 @@ sync::Task<Status> runInSnapshot(Invocation& call, sync::Task<Status> read) {
 }
 
 Status resumeSnapshot(const ClientCursor& cursor) {
-    return cursor.snapshot == nullptr ? Status::ok()
-                                      : shownError(cursor.snapshot->transaction.resume(),
-                                                   cursor.snapshot->clusterTime);
+    return cursor.snapshot == nullptr
+               ? Status::ok()
+               : shownError(cursor.snapshot->transaction.resume(), cursor.snapshot->clusterTime);
 }
 
 }  // namespace freshet::command

@@ -156,9 +156,9 @@ TEST_F(SnapshotReadTest, ReadsAtATimeThatAnyReplyHasShown) {
         const bson::OwnedDocument reply = run(at(all, concernAt(time)));
         EXPECT_EQ(state, textOf(reply));
         EXPECT_EQ(time, timeOf(reply, "cursor.atClusterTime"));
-        const bson::OwnedDocument piped = run(
-            at(R"({"aggregate": "c", "pipeline": [{"$sort": {"_id": 1}}], "cursor": {}})",
-               concernAt(time)));
+        const bson::OwnedDocument piped =
+            run(at(R"({"aggregate": "c", "pipeline": [{"$sort": {"_id": 1}}], "cursor": {}})",
+                   concernAt(time)));
         EXPECT_EQ(state, textOf(piped));
         EXPECT_EQ(time, timeOf(piped, "cursor.atClusterTime"));
     }
@@ -217,7 +217,7 @@ TEST_F(SnapshotReadTest, ATransactionMayBeginInThePast) {
         return text.substr(0, text.rfind('}')) +
                R"(, "lsid": {"id": {"$binary": {"base64": "BAAAAAAAAAAAAAAAAAAAAA==",
                   "subType": "04"}}}, "autocommit": false, "txnNumber": {"$numberLong": ")" +
-               std::to_string(number) + ""}" + more + "}";
+               std::to_string(number) + R"("})" + more + "}";
     };
     const std::string starts = R"(, "startTransaction": true, )" + concernAt(before);
     const bson::OwnedDocument read = run(in(R"({"find": "c"})", 1, starts));
@@ -228,8 +228,9 @@ TEST_F(SnapshotReadTest, ATransactionMayBeginInThePast) {
     expectReply(R"({"count": "c", "query": {"_id": 5}})", R"({"n": 1})");
     // What was changed since then cannot be changed from there.
     run(in(R"({"find": "c"})", 2, starts));
-    expectReply(in(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})", 2),
-                R"({"code": 112, "errorLabels": ["TransientTransactionError"]})");
+    expectReply(
+        in(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})", 2),
+        R"({"code": 112, "errorLabels": ["TransientTransactionError"]})");
 }
 
 TEST_F(SnapshotReadTest, TheWindowIsAParameter) {

@@ -32,9 +32,10 @@ class CommitTimes {
             Cell& cell = (chunk == nullptr ? makeChunk(ts) : chunk)[ts & (chunkCells_ - 1)];
             // [times.overwrite] release: pairs with [times.lookAgain]: the claim came before.
             cell.time.store(time, sync::kRelease);
-            // [times.note] release: pairs with [times.look]. [open.close], when the commit's floor
-            // ends, carries it to readers that no longer find the floor.
-            cell.ts.store(ts, mutated(Mutant::kNotedWithoutOrder) ? sync::kRelaxed : sync::kRelease);
+            // [times.note] release: pairs with [times.look]. The end of the commit's floor carries
+            // it to readers that no longer find the floor (INV-sync-6).
+            cell.ts.store(ts,
+                          mutated(Mutant::kNotedWithoutOrder) ? sync::kRelaxed : sync::kRelease);
         }
         /// Null: its chunk does not exist yet.
         const Cell* at(uint64_t ts) const {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Model checks of what a snapshot of the log consists of: exactly the commits whose records have a
 /// time up to its own, whatever the order of their timestamps. Each seeded mistake must be found.
-#include "freshet/engine/commits/snapshot_search.h"
-
 #include "freshet/engine/commits/commit_steps.h"
+#include "freshet/engine/commits/snapshot_search.h"
 #include "freshet/testing/sim/explorer.h"
 
 #include <gtest/gtest.h>
@@ -127,8 +126,8 @@ ExploreResult searched(Mutant mutant, const ExploreOptions& options) {
 TEST(SnapshotSearchExplore, ASnapshotIsAPrefixOfTheLog) {
     const ExploreResult result = searched(Mutant::kNone, {.preemptions = 2});
     EXPECT_TRUE(result.passed() && result.complete) << result.report;
-    const ExploreResult stale = searched(
-        Mutant::kNone, {.preemptions = 1, .staleLoads = 1, .executionsMax = 100'000});
+    const ExploreResult stale =
+        searched(Mutant::kNone, {.preemptions = 1, .staleLoads = 1, .executionsMax = 100'000});
     EXPECT_TRUE(stale.passed()) << stale.report;
     const ExploreResult random = searched(Mutant::kNone,
                                           {.mode = ExploreOptions::Mode::kRandom,

@@ -164,9 +164,8 @@ void SnapshotHistory::shut() {
 }
 
 bool SnapshotHistory::findRecent(uint64_t time, Snapshot* snapshot) const {
-    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Snapshot& one) {
-        return one.time() == time;
-    });
+    const auto found = std::find_if(
+        recent_.begin(), recent_.end(), [&](const Snapshot& one) { return one.time() == time; });
     if (found != recent_.end()) {
         *snapshot = *found;
     }
@@ -225,8 +224,8 @@ Status SnapshotHistory::find(const journal::Journal& journal, uint64_t time, Sna
 Status SnapshotHistory::search(const journal::Journal& journal, Snapshot* snapshot) {
     sync::Slice slice(domain_);
     SnapshotSearch search(snapshot->time_, snapshot->base_, snapshot->end_);
-    switch (search.run(
-        table_, floors_, times_.reader(), [&journal] { return journal.tailLsn(); })) {
+    switch (
+        search.run(table_, floors_, times_.reader(), [&journal] { return journal.tailLsn(); })) {
         case SnapshotSearch::Result::kWait:
             return Status::wouldBlock();
         case SnapshotSearch::Result::kLost:

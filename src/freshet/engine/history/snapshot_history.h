@@ -48,8 +48,9 @@ public:
         return floor_.pin(participant, pin);
     }
 
-    /// To be called several times a second: starts, moves the floor, ends. Any thread, outside
-    /// every slice, as is ...
+    // Any thread, outside every slice:
+
+    /// To be called several times a second: starts, moves the floor, ends.
     void look(const journal::Journal& journal);
     /// Memory is short: forgets the older half. False: there is nothing more to forget.
     bool shorten(const journal::Journal& journal);

@@ -329,9 +329,8 @@ protected:
         }
     }
     void judge(std::vector<Seen> seen) {
-        std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) {
-            return a.time < b.time;
-        });
+        std::sort(
+            seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.time < b.time; });
         const std::vector<Logged> log = readLog(*store_);
         size_t next = 0;
         Contents contents;

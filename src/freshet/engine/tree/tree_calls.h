@@ -16,12 +16,10 @@ namespace freshet::engine {
 /// What a read sees: a snapshot, and the reader's own uncommitted writes.
 struct View {
     uint64_t readTs = 0;
-    uint64_t ownStamp = 0;  // 0 = it has written nothing
+    uint64_t ownStamp = 0;              // 0 = it has written nothing
     const LateCommits* late = nullptr;  // of a snapshot of the log; usually none
     /// Whether the snapshot has the commit with this timestamp.
-    bool sees(uint64_t ts) const {
-        return ts <= readTs || (late != nullptr && late->has(ts));
-    }
+    bool sees(uint64_t ts) const { return ts <= readTs || (late != nullptr && late->has(ts)); }
 };
 
 enum class WriteKind : uint8_t { kPut, kInsert, kErase, kReplay };

@@ -49,9 +49,9 @@ struct StoreCore final : TreeEnv {
     TxnTable table;
     CommitFloors floors;
     CommitTimes times;
-    uint64_t replayLow = 1;                     // the mark of pages that replay changes
-    sync::EpochDomain epochs{&table.clock()};   // declared after the table, so destroyed first:
-                                                // frees what was retired
+    uint64_t replayLow = 1;                    // the mark of pages that replay changes
+    sync::EpochDomain epochs{&table.clock()};  // declared after the table, so destroyed first:
+                                               // frees what was retired
     SnapshotHistory history{epochs, table, floors, times};
     std::unique_ptr<journal::Journal> journal;  // null: StoreOptions::withoutJournal
     std::unique_ptr<PageLoads> loads;
