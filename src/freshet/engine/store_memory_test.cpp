@@ -181,6 +181,25 @@ TEST_F(StoreSnapshotAge, OldOnesEndWhenMemoryIsShortOfWhatTheyNeed) {
     EXPECT_EQ(value, "another's");
 }
 
+TEST_F(StoreSnapshotAge, OldOnesEndAlsoWhileAHistoryIsKept) {
+    reopenWith(20);
+    store_->keepHistory(300, true);
+    Snapshot now;
+    while (store_->findSnapshot(0, &now).isWouldBlock()) {
+        platform::sleepMillis(1);
+    }
+    Txn old(*store_, OnConflict::kWait, Waits::kHere);
+    Status status;
+    std::vector<std::unique_ptr<Txn>> others;
+    for (uint64_t rounds = 0; status.isOk() && rounds < kRoundsMax; ++rounds) {
+        others.push_back(std::make_unique<Txn>(*store_, OnConflict::kWait, Waits::kHere));
+        overwriteAll(rounds);
+        std::string value;
+        status = get(old, *tree_, rounds % kFew, &value);
+    }
+    expectEnded(status);
+}
+
 TEST_F(StoreSnapshotAge, WithoutALimitOrWithRoomTheyStay) {
     for (const auto& [limit, rounds] : {std::pair<uint64_t, uint64_t>{0, 30}, {1, 3}}) {
         reopenWith(limit);

@@ -186,7 +186,7 @@ void CheckpointService::lookAtHistory() {
 }
 
 bool CheckpointService::shortenHistory() {
-    return core_.journal != nullptr && core_.history.shorten(*core_.journal);
+    return core_.journal != nullptr && core_.history.shorten(*core_.journal, core_.minReadTs());
 }
 
 bool CheckpointService::endOldSnapshots(uint64_t nowNanos) {

@@ -97,7 +97,7 @@ private:
     MemoryBudget::Round endForMemory(MemoryBudget::Round round);
     /// Moves the history's floor.
     void lookAtHistory();
-    /// False: there is nothing to forget.
+    /// False: that would free nothing worthwhile.
     bool shortenHistory();
     /// False: there are none.
     bool endOldSnapshots(uint64_t nowNanos);

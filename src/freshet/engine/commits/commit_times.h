@@ -6,6 +6,7 @@
 
 #include "freshet/engine/variants/mutant.h"
 #include "freshet/sync/atomic.h"
+#include "freshet/sync/epoch.h"
 
 #include <cstdint>
 #include <memory>
@@ -13,51 +14,57 @@
 namespace freshet::engine {
 
 class CommitTimes {
-    /// Written by: the committer of `ts`. Read by: readers.
-    ///   STEPS    time, then ts; overwritten by the commit of ts + size
-    struct Cell {
-        sync::Atomic<uint64_t> ts{0};
-        sync::Atomic<uint64_t> time{0};
+    /// The times of some commits in a row. A chunk is never used for others, so a committer that
+    /// was overtaken by many spoils no note of theirs.
+    struct Chunk {
+        Chunk(uint64_t first, uint32_t cells);
+        ~Chunk();
+        size_t bytes() const { return sizeof(Chunk) + cells * sizeof(sync::Atomic<uint64_t>); }
+
+        const uint64_t firstTs;
+        const uint32_t cells;
+        /// Written by: the committer, once. Read by: readers.
+        ///   STEPS    0 -> time
+        const std::unique_ptr<sync::Atomic<uint64_t>[]> times;
     };
-    /// Made in chunks, by the committers that need them first: few commits need little memory.
+    /// Chunks are made by the committers that need them first: few commits need little memory.
     class Ring {
     public:
-        explicit Ring(uint32_t cells);
+        Ring(sync::EpochDomain& domain, uint32_t cells);
         ~Ring();
         Ring(const Ring&) = delete;
         Ring& operator=(const Ring&) = delete;
         uint32_t size() const { return size_; }
         void note(uint64_t ts, uint64_t time) {
-            Cell* chunk = chunkOf(ts);
-            Cell& cell = (chunk == nullptr ? makeChunk(ts) : chunk)[ts & (chunkCells_ - 1)];
-            // [times.overwrite] release: pairs with [times.lookAgain]: the claim came before.
-            cell.time.store(time, sync::kRelease);
-            // [times.note] release: pairs with [times.look]. The end of the commit's floor carries
-            // it to readers that no longer find the floor (INV-sync-6).
-            cell.ts.store(ts,
-                          mutated(Mutant::kNotedWithoutOrder) ? sync::kRelaxed : sync::kRelease);
+            if (Chunk* chunk = chunkFor(ts)) {
+                // [times.note] relaxed: the end of the commit's floor carries it to readers that no
+                // longer find the floor (INV-sync-6); for other readers the commit comes too late.
+                chunk->times[ts & (chunkCells_ - 1)].store(time, sync::kRelaxed);
+            }
         }
-        /// Null: its chunk does not exist yet.
-        const Cell* at(uint64_t ts) const {
-            const Cell* chunk = chunkOf(ts);
-            return chunk == nullptr ? nullptr : &chunk[ts & (chunkCells_ - 1)];
-        }
+        uint64_t timeOf(uint64_t ts) const;
 
     private:
-        static constexpr uint32_t kChunkCells = 4096;
+        static constexpr uint32_t kChunks = 16;  // at least, if there are so many cells
+        static constexpr uint32_t kChunkCellsMax = 4096;
         uint32_t chunks() const { return size_ / chunkCells_; }
+        uint64_t firstOf(uint64_t ts) const { return ts & ~uint64_t{chunkCells_ - 1}; }
         size_t indexOf(uint64_t ts) const { return (ts & (size_ - 1)) / chunkCells_; }
-        Cell* chunkOf(uint64_t ts) const {
+        /// Null: later commits have the place.
+        Chunk* chunkFor(uint64_t ts) {
             // [times.chunk.look] acquire: pairs with [times.chunk].
-            return chunks_[indexOf(ts)].load(sync::kAcquire);
+            Chunk* chunk = chunks_[indexOf(ts)].load(sync::kAcquire);
+            return chunk != nullptr && chunk->firstTs == firstOf(ts) ? chunk : makeChunk(ts, chunk);
         }
-        Cell* makeChunk(uint64_t ts);
+        Chunk* makeChunk(uint64_t ts, Chunk* there);
 
+        sync::EpochDomain& domain_;
         const uint32_t size_;
         const uint32_t chunkCells_;
-        /// Null, then set once to a chunk.
-        ///   RECLAIM  with the ring, when no slice is open that has seen it
-        const std::unique_ptr<sync::Atomic<Cell*>[]> chunks_;
+        /// Null, then chunks of ever later commits.
+        ///   RECLAIM  a chunk that another takes the place of is retired; the last ones go with the
+        ///            ring, when no slice is open that has seen it
+        const std::unique_ptr<sync::Atomic<Chunk*>[]> chunks_;
     };
 
 public:
@@ -65,15 +72,16 @@ public:
     CommitTimes(const CommitTimes&) = delete;
     CommitTimes& operator=(const CommitTimes&) = delete;
 
-    /// From here on commits are noted, the last `cells` of them; those in slices that began before
-    /// perhaps not. `cells`: a power of two. REQUIRES: stopped, and freed.
-    void start(uint32_t cells);
+    /// From here on commits are noted, about the last `cells` of them; those in slices that began
+    /// before perhaps not. `domain`: of all slices in which it is used, and it outlives the object.
+    /// `cells`: a power of two. REQUIRES: stopped, and freed.
+    void start(sync::EpochDomain& domain, uint32_t cells);
     /// Commits are no longer noted, except in slices that began before.
     void stop();
     /// REQUIRES: stopped, and those slices are over.
     void free() { own_.reset(); }
     /// Called by the committer, in the slice of the claim and before the commit's floor ends.
-    /// `time`: of its record, or of the last one of its chain.
+    /// `time`: of its record, or of the last one of its chain; not 0.
     void note(uint64_t ts, uint64_t time) {
         // [times.ring] acquire: pairs with [times.start].
         if (Ring* ring = ring_.load(sync::kAcquire)) {
@@ -86,22 +94,13 @@ public:
     public:
         /// Whether anything is noted.
         bool isOn() const { return ring_ != nullptr; }
-        /// How many commits are noted: as long as the clock is below b + size(), no cell of a
-        /// commit above b has been overwritten.
+        /// No more commits than this are noted.
         uint32_t size() const { return ring_->size(); }
         static constexpr uint64_t kNotNoted = UINT64_MAX;
-        /// The commit's time; kNotNoted: it is not noted yet. Only valid if the clock is read
-        /// afterwards and shows that the cell has not been overwritten.
-        uint64_t timeOf(uint64_t ts) const {
-            const Cell* cell = ring_->at(ts);
-            // [times.look] acquire: pairs with [times.note].
-            if (cell == nullptr || cell->ts.load(sync::kAcquire) != ts) {
-                return kNotNoted;
-            }
-            // [times.lookAgain] acquire: pairs with [times.overwrite]: if the time is that of a
-            // later commit, the clock is seen to be so far.
-            return cell->time.load(sync::kAcquire);
-        }
+        static constexpr uint64_t kGone = UINT64_MAX - 1;
+        /// The commit's time. kNotNoted: it is not noted yet. kGone: it was perhaps noted, too long
+        /// ago.
+        uint64_t timeOf(uint64_t ts) const { return ring_->timeOf(ts); }
 
     private:
         friend class CommitTimes;

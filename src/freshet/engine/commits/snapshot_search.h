@@ -48,6 +48,9 @@ public:
         bool hasGap = false;
         for (uint64_t ts = base_ + 1; ts <= last; ++ts) {
             const uint64_t time = times.timeOf(ts);
+            if (time == CommitTimes::Reader::kGone) {
+                return Result::kLost;
+            }
             const bool belongs = time != CommitTimes::Reader::kNotNoted && time <= time_;
             hasGap |= !belongs;
             if (!hasGap) {
@@ -56,7 +59,7 @@ public:
                 late_.push_back(ts);
             }
         }
-        return table.snapshot() - base_ < times.size() ? Result::kFound : Result::kLost;
+        return Result::kFound;
     }
 
     // REQUIRES: kFound.

@@ -68,7 +68,7 @@ HistoryMark SnapshotHistory::markOf(const journal::Journal& journal, uint64_t no
 }
 
 void SnapshotHistory::beginStart() {
-    times_.start(cells_);
+    times_.start(domain_, cells_);
     grace_ = domain_.graceFromNow();
     state_ = State::kStarting;
 }
@@ -130,23 +130,30 @@ void SnapshotHistory::look(const journal::Journal& journal) {
     moveFloor();
 }
 
-bool SnapshotHistory::shorten(const journal::Journal& journal) {
+bool SnapshotHistory::shorten(const journal::Journal& journal, uint64_t minReadTs) {
     std::lock_guard<sync::Mutex> lock(mutex_);
     const uint64_t nowNanos = platform::monotonicNanos();
     step(journal, nowNanos);
     if (state_ != State::kOn) {
         return false;
     }
+    if (floor_.isSettled() && minReadTs < floor_.floor()) {
+        return false;
+    }
+    bool isWorthwhile = true;
     if (marks_.size() == 1) {
         const HistoryMark now = markOf(journal, nowNanos);
         if (now.ts == marks_.oldest().ts) {
             return false;
         }
+        // Otherwise there would be something to forget after each commit, and nothing else would
+        // ever be ended.
+        isWorthwhile = now.nanos - marks_.oldest().nanos >= kNanosPerSecond;
         marks_.add(now);
     }
     marks_.dropHalf();
     moveFloor();
-    return true;
+    return isWorthwhile;
 }
 
 void SnapshotHistory::shut() {

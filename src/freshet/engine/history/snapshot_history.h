@@ -52,8 +52,10 @@ public:
 
     /// To be called several times a second: starts, moves the floor, ends.
     void look(const journal::Journal& journal);
-    /// Memory is short: forgets the older half. False: there is nothing more to forget.
-    bool shorten(const journal::Journal& journal);
+    /// Memory is short: forgets the older half. False: that frees little or nothing, since the
+    /// history is short already, or a snapshot in use (`minReadTs`: the store's, read just now)
+    /// needs the same versions.
+    bool shorten(const journal::Journal& journal, uint64_t minReadTs);
     /// The store is about to end: no thread uses it any more.
     void shut();
 

@@ -46,7 +46,7 @@ enum class Mutant : uint8_t {
     kNotedLate,            // a commit's time is noted after its floor was withdrawn
     kSearchesAtOnce,       // a snapshot of the log does not wait for commits under way
     kLateForgotten,        // it has no commits beyond the first one that does not belong to it
-    kNotedWithoutOrder,    // a commit's time is published without release
+    kNotedInLaterLap,      // a committer overtaken by a lap writes over a later commit's note
     kRedoLowAfterMarks,    // the redo position reads commitLow() after the marks
     kEvictMarked,          // eviction does not look at the page's mark
     kEvictUnfrozen,        // eviction does not freeze the leaf
