@@ -12,10 +12,11 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attacks  # noqa: E402
 import harness  # noqa: E402
-from transaction_case import REPLICA_SET, Case  # noqa: E402
+from transaction_case import REPLICA_SET, TRANSIENT, Case  # noqa: E402
 
 pymongo = harness.import_pymongo()
 import bson  # noqa: E402
+from pymongo.read_concern import ReadConcern  # noqa: E402
 
 ACCOUNTS, TOTAL = 200, 200 * 100
 
@@ -54,6 +55,18 @@ class Transfers:
         self.done.set()
         for thread in self.threads:
             thread.join()
+
+
+class AtTime(ReadConcern):
+    """What pymongo has no way to ask for: the time at which a transaction reads."""
+
+    def __init__(self, when):
+        super().__init__('snapshot')
+        self.when = when
+
+    @property
+    def document(self):
+        return {'level': 'snapshot', 'atClusterTime': self.when}
 
 
 class SnapshotReadsTest(Case):
@@ -120,8 +133,9 @@ class SnapshotReadsTest(Case):
         for n in range(1, 40):
             with self.client.start_session() as session:
                 if n % 5 == 0:
-                    self.c.delete_one({'_id': n - 3}, session=session)
-                    contents.pop(n - 3)
+                    oldest = min(key for key in contents if key != 0)
+                    self.c.delete_one({'_id': oldest}, session=session)
+                    contents.pop(oldest)
                 elif n % 3 == 0:
                     self.c.update_one({'_id': 0}, {'$set': {'n': n}}, session=session)
                     contents[0] = {'_id': 0, 'n': n}
@@ -142,7 +156,7 @@ class SnapshotReadsTest(Case):
         session = self.snapshot_session()
         for refused in (lambda: self.c.insert_one({}, session=session), lambda: self.c.delete_many({}, session=session),
                         lambda: self.c.find_one_and_update({}, {'$set': {'a': 1}}, session=session),
-                        lambda: self.c.estimated_document_count(session=session), lambda: list(self.db.list_collections(session=session)),
+                        lambda: self.db.command({'count': 'c'}, session=session), lambda: list(self.db.list_collections(session=session)),
                         lambda: list(self.c.list_indexes(session=session)), lambda: self.client.list_database_names(session=session)):
             self.fails(72, 'InvalidOptions', [], refused)
         self.assertRaises(pymongo.errors.InvalidOperation, session.start_transaction)
@@ -151,6 +165,46 @@ class SnapshotReadsTest(Case):
         self.fails(72, 'InvalidOptions', [], self.at, future, {'find': 'c'})
         self.fails(72, 'InvalidOptions', [], self.at, bson.Timestamp(0, 1), {'find': 'c'})
         self.fails(239, 'SnapshotTooOld', [], self.at, bson.Timestamp(1_000_000_000, 1), {'find': 'c'})
+
+    def test_what_was_made_or_dropped_since(self):
+        self.c.insert_one({'_id': 1})
+        self.db.d.insert_one({'_id': 1})
+        session = self.snapshot_session()
+        self.assertEqual(self.c.count_documents({}, session=session), 1)
+        self.db.d.drop()
+        self.db.e.insert_one({'_id': 1})
+        self.db.c.update_one({'_id': 1}, {'$set': {'a': 1}})
+        for name in 'de':
+            self.fails(246, 'SnapshotUnavailable', [], self.db[name].find_one, session=session)
+        self.assertEqual(self.c.find_one(session=session), {'_id': 1})
+        self.c.drop()
+        self.fails(246, 'SnapshotUnavailable', [], self.c.find_one, session=session)
+        self.c.insert_one({'_id': 2})
+        self.fails(246, 'SnapshotUnavailable', [], self.c.find_one, session=session)
+        self.assertEqual(self.c.find_one(session=self.snapshot_session()), {'_id': 2})
+
+    def test_a_transaction_in_the_past(self):
+        self.c.insert_many([{'_id': 1, 'n': 0}, {'_id': 2, 'n': 0}])
+        with self.client.start_session(snapshot=True) as session:
+            self.c.find_one(session=session)
+        with self.client.start_session() as session:
+            self.c.update_one({'_id': 1}, {'$inc': {'n': 1}}, session=session)
+            when = session.operation_time
+        self.c.update_one({'_id': 1}, {'$inc': {'n': 1}})
+        self.c.delete_one({'_id': 2})
+        session = self.session(read_concern=AtTime(when))
+        self.assertEqual(list(self.c.find({}, session=session)), [{'_id': 1, 'n': 1}, {'_id': 2, 'n': 0}])
+        self.c.insert_one({'_id': 3}, session=session)
+        self.assertEqual([d['_id'] for d in self.c.aggregate([{'$sort': {'_id': 1}}], session=session)], [1, 2, 3])
+        session.commit_transaction()
+        self.assertEqual(list(self.c.find()), [{'_id': 1, 'n': 2}, {'_id': 3}])
+        session = self.session(read_concern=AtTime(when))
+        self.assertEqual(self.c.find_one({'_id': 2}, session=session), {'_id': 2, 'n': 0})
+        self.fails(112, 'WriteConflict', TRANSIENT, self.c.update_one, {'_id': 2}, {'$set': {'n': 5}}, session=session)
+        session = self.session(read_concern=AtTime(bson.Timestamp(1_000_000_000, 1)))
+        self.fails(239, 'SnapshotTooOld', TRANSIENT, self.c.find_one, session=session)
+        session = self.session(read_concern=AtTime(bson.Timestamp(2 ** 32 - 1, 1)))
+        self.fails(72, 'InvalidOptions', [], self.c.find_one, session=session)
 
     def test_the_window(self):
         self.addCleanup(self.client.admin.command, {'setParameter': 1, 'minSnapshotHistoryWindowInSeconds': 300})
@@ -191,11 +245,29 @@ class OrderedFromTheStartTest(Case):
         self.assertEqual((reply['cursor']['firstBatch'], reply['cursor']['atClusterTime']), ([{'_id': 1}], when))
 
 
+class RestartTest(Case):
+    """What a snapshot needs is not on the disk."""
+    arguments = OrderedFromTheStartTest.arguments
+
+    def test_the_past_ends_with_the_server(self):
+        for stop in (self.server.stop, self.server.kill):
+            self.c.with_options(write_concern=pymongo.WriteConcern(j=True)).insert_one({'n': 1})
+            session = self.client.start_session(snapshot=True)
+            seen = self.c.count_documents({}, session=session)
+            self.c.with_options(write_concern=pymongo.WriteConcern(j=True)).insert_one({'n': 2})
+            self.assertEqual(self.c.count_documents({}, session=session), seen)
+            stop()
+            self.server.start()
+            self.fails(239, 'SnapshotTooOld', [], self.c.count_documents, {}, session=session)
+            self.assertEqual(self.c.count_documents({}, session=self.client.start_session(snapshot=True)), seen + 1)
+
+
 class MemoryTest(Case):
     """A cursor that nobody reads on, and writers: the server keeps its ceiling, and the cursor ends."""
     arguments = REPLICA_SET + ['--memoryLimitGB', str(attacks.CEILING)]
 
     def test_an_idle_cursor_does_not_fill_the_server(self):
+        self.client.attack.one.insert_one({'_id': 1})  # the bystander's
         self.c.insert_many([{'_id': n, 'padding': 'x' * 10_000} for n in range(1000)])
         cursor = self.c.find({}, {'_id': 1}, batch_size=10, session=self.client.start_session(snapshot=True))
         next(cursor)

@@ -41,8 +41,10 @@ sync::Task<Status> commit(Invocation& call, query::Transaction& transaction) {
     SessionDocumentWriter record(call);
     Status status = co_await record.prepare();
     FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    const std::unique_ptr<catalog::Change> change =
-        transaction.commit([&record, &call](engine::Txn& txn, sync::WaitToken* token) {
+    const std::unique_ptr<catalog::Change> change = transaction.commit(
+        [&record, &call, &transaction](engine::Txn& txn, sync::WaitToken* token) {
+            // The session may have written its document since the time that the transaction reads.
+            FRESHET_RETURN_IF_ERROR(transaction.moveToNow());
             Status written = record.writeCommitted(txn, token);
             return written.isOk() ? addTransactionEvent(call, txn) : written;
         });

@@ -131,7 +131,9 @@ Status parseReadConcern(bson::Document concern,
     FRESHET_RETURN_IF_ERROR(checkLevelName(level));
     FRESHET_RETURN_IF_ERROR(checkCombination(level, *out));
     const bool isWeak = level.empty() || level == "local" || level == "available";
-    if (!isWeak && !out->isInTransaction) {
+    // A getMore may have any, as drivers send it in snapshot sessions; its cursor's counts.
+    const bool isOfCursor = command.kind == OpKind::kGetMore;
+    if (!isWeak && !out->isInTransaction && !isOfCursor) {
         if (!command.takesReadConcern) {
             return notSupported(command, level, *out, "read concern not supported");
         }
@@ -145,7 +147,7 @@ Status parseReadConcern(bson::Document concern,
     if (needsLog && !isReplicaSet) {
         return needsReplicaSet();
     }
-    if (level.empty()) {
+    if (level.empty() || isOfCursor) {
         return Status::ok();
     }
     out->needsDurableRead = !isWeak && !out->isInTransaction;

@@ -69,11 +69,12 @@ protected:
                                  const char* path = "cursor.atClusterTime") {
         return concernAt(timeOf(reply, path));
     }
-    bson::OwnedDocument getMore(const bson::OwnedDocument& first) {
+    static std::string getMoreOf(const bson::OwnedDocument& first) {
         const int64_t id = first.view().findPath("cursor.id").toInt64();
-        return run(R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
-                   R"("}, "collection": "c"})");
+        return R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+               R"("}, "collection": "c"})";
     }
+    bson::OwnedDocument getMore(const bson::OwnedDocument& first) { return run(getMoreOf(first)); }
 };
 
 TEST_F(SnapshotReadTest, AllBatchesAreOfOneMoment) {
@@ -101,6 +102,18 @@ TEST_F(SnapshotReadTest, ACursorWithoutAFirstBatchKeepsItsMomentToo) {
     const bson::OwnedDocument first = run(at(R"({"find": "c", "batchSize": 0})"));
     changeAll();
     EXPECT_EQ("{ _id: 1, v: 0 } { _id: 2, v: 0 }", textOf(getMore(first), "nextBatch"));
+}
+
+TEST_F(SnapshotReadTest, AGetMoreGoesOnInItsCursorsSnapshotWhateverItAsksFor) {
+    insert(2);
+    const bson::OwnedDocument first = run(at(R"({"find": "c", "batchSize": 1})"));
+    const bson::OwnedDocument again = run(at(R"({"find": "c", "batchSize": 1})"));
+    const bson::OwnedDocument plain = run(R"({"find": "c", "batchSize": 1})");
+    changeAll();
+    // As drivers do in snapshot sessions.
+    EXPECT_EQ("{ _id: 2, v: 0 }", textOf(run(at(getMoreOf(first), concernAt(first))), "nextBatch"));
+    EXPECT_EQ("{ _id: 2, v: 0 }", textOf(run(at(getMoreOf(again))), "nextBatch"));
+    EXPECT_EQ("{ _id: 9, v: 9 }", textOf(run(at(getMoreOf(plain))), "nextBatch"));
 }
 
 TEST_F(SnapshotReadTest, TheTimeIsNotBeforeWhatWasAcknowledged) {
@@ -226,10 +239,14 @@ TEST_F(SnapshotReadTest, ATransactionMayBeginInThePast) {
     expectReply(in(R"({"insert": "c", "documents": [{"_id": 5}]})", 1), R"({"n": 1})");
     expectReply(in(R"({"commitTransaction": 1})", 1), R"({"ok": 1})", "admin");
     expectReply(R"({"count": "c", "query": {"_id": 5}})", R"({"n": 1})");
-    // What was changed since then cannot be changed from there.
+    // The session's own document has been written since then: that is no conflict.
     run(in(R"({"find": "c"})", 2, starts));
+    expectReply(in(R"({"insert": "c", "documents": [{"_id": 6}]})", 2), R"({"n": 1})");
+    expectReply(in(R"({"commitTransaction": 1})", 2), R"({"ok": 1})", "admin");
+    // What was changed since then cannot be changed from there.
+    run(in(R"({"find": "c"})", 3, starts));
     expectReply(
-        in(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})", 2),
+        in(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"v": 1}}}]})", 3),
         R"({"code": 112, "errorLabels": ["TransientTransactionError"]})");
 }
 
