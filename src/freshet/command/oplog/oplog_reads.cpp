@@ -88,10 +88,16 @@ bson::Document firstMatch(bson::Document pipeline) {
     return match.isObject() ? match.document() : bson::Document();
 }
 
-/// Everything that was acknowledged can be read then.
+/// Everything that was acknowledged can be read then. The log itself has no snapshots.
 sync::Task<Status> untilReadable(Invocation& call) {
+    if (call.snapshot != nullptr) {
+        co_return Status(
+            Code::kConflict,
+            Reason::kSnapshotUnavailable,
+            "Reading from capped collections with readConcern snapshot is not supported");
+    }
     journal::Journal& journal = call.services.store.journal();
-    return waitUntilDurable(journal, journal.tailLsn());
+    co_return co_await waitUntilDurable(journal, journal.tailLsn());
 }
 
 uint64_t oplogBytes(const Services& services) {

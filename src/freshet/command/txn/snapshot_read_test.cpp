@@ -285,6 +285,9 @@ TEST_F(SnapshotReadTest, WhatIsRefused) {
              "readConcern": {"level": "snapshot"}})",
          R"({"code": 72,
              "errmsg": "Aggregation stage $indexStats cannot run with a readConcern other than 'local'. Current readConcern: snapshot"})"},
+        {R"({"aggregate": "c", "pipeline": [{"$changeStream": {}}], "cursor": {},
+             "readConcern": {"level": "snapshot"}})",
+         R"({"code": 72})"},
         {R"({"find": "c", "readConcern": {"level": "snapshot", "atClusterTime": 5}})",
          R"({"code": 14, "codeName": "TypeMismatch"})"},
         {R"({"find": "c", "readConcern": {"level": "snapshot",
@@ -306,6 +309,15 @@ TEST_F(SnapshotReadTest, WhatIsRefused) {
          R"({"code": 72,
              "errmsg": "afterClusterTime field can be set only if level is equal to majority, local, or snapshot"})"},
     });
+    expectReplies(
+        {
+            {R"({"find": "oplog.rs", "readConcern": {"level": "snapshot"}})",
+             R"({"code": 246, "codeName": "SnapshotUnavailable"})"},
+            {R"({"aggregate": "oplog.rs", "pipeline": [], "cursor": {},
+                 "readConcern": {"level": "snapshot"}})",
+             R"({"code": 246})"},
+        },
+        "local");
     for (const char* name : {"atClusterTime", "afterClusterTime"}) {
         const bson::OwnedDocument refused =
             run(R"({"find": "c", "readConcern": {"level": "snapshot", ")" + std::string(name) +
