@@ -8,6 +8,8 @@ namespace {
 
 constexpr int64_t kMillisPerSecond = 1000;
 
+}  // namespace
+
 bson::OwnedDocument noopEntry(uint64_t timestamp) {
     bson::Builder entry;
     entry.add("op", "n").add("ns", "");
@@ -15,8 +17,6 @@ bson::OwnedDocument noopEntry(uint64_t timestamp) {
     addEntryEnd(timestamp, static_cast<int64_t>(timestamp >> 32) * kMillisPerSecond, &entry);
     return bson::OwnedDocument(entry.finish());
 }
-
-}  // namespace
 
 void EntryReader::open(const journal::ReadFrom& from) {
     isFromOldest_ = false;
@@ -83,8 +83,10 @@ Status EntryReader::findOldest(journal::Lsn end, bool* isOver) {
     *isOver = record.lsn >= end;
     if (record.timestamp < notBefore_) {
         open({.timestamp = notBefore_});
-    } else if (!*isOver) {
-        oldestTime_ = record.timestamp;
+        return Status::ok();
+    }
+    oldestTime_ = record.timestamp;
+    if (!*isOver) {
         openEvents({.lsn = record.lsn});
         oldest_.reset();
     }

@@ -7,8 +7,12 @@
 #include "freshet/command/stream/log_events.h"
 
 #include <memory>
+#include <utility>
 
 namespace freshet::command {
+
+/// {op: "n"} at that time.
+bson::OwnedDocument noopEntry(uint64_t timestamp);
 
 class EntryReader {
 public:
@@ -21,6 +25,8 @@ public:
     /// {op: "n"} stands for it.
     void openOldest(uint64_t timestamp = 0);
     bool isFromOldest() const { return isFromOldest_; }
+    /// The time of the oldest record if it was found, but is not below the `end` of next(); else 0.
+    uint64_t takeOldestTime() { return std::exchange(oldestTime_, 0); }
 
     /// The next entry of a commit below `end`. *isOver: there are no more. WouldBlock: wait for
     /// token().

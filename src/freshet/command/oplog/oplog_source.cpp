@@ -171,6 +171,11 @@ private:
             if (isOver) {
                 isReading_ = false;
                 isAtStart_ = isAtStart_ || reader_.isFromOldest();
+                // The oldest record was in a window before, and perhaps no entry by itself.
+                const uint64_t oldest = reader_.takeOldestTime();
+                if (oldest != 0 && (timeOf(given_) == 0 || oldest < timeOf(given_))) {
+                    keep(noopEntry(oldest));
+                }
                 end_ = begin_;
                 return Status::ok();
             }
