@@ -45,8 +45,9 @@ enum class Durability : uint8_t { kNoSync, kWritten, kDurable };
 /// How pages are stored in the data file.
 using Codec = block::Codec;
 
-struct StoreCore;  // opaque
-class Tree;        // opaque; use through Txn and Cursor
+class EventKeeper;  // event_keeper.h
+struct StoreCore;   // opaque
+class Tree;         // opaque; use through Txn and Cursor
 using TreeRef = std::shared_ptr<Tree>;
 
 struct StoreOptions {
@@ -105,6 +106,9 @@ struct StoreOptions {
     /// Open in spite of damage: see Store::losses(). Until finishRepair() the directory can only be
     /// opened with this option.
     bool repair = false;
+    /// Gets the events that replay finds, and has the log kept as long as it needs them. It
+    /// outlives the store. Null: events are for readers of the log only.
+    EventKeeper* eventKeeper = nullptr;
     /// Called once when the journal or the data file has failed: as journal::Options::onFatal.
     std::function<void(const Status&)> onFatal;
 };
@@ -285,6 +289,10 @@ public:
     /// but also if it has only read. Replaces the limit that it had; 0: none. Holds until begin().
     /// kLimit: as many transactions as possible have written or have a limit.
     Status endAfter(uint64_t millis);
+
+    /// The commit is not refused when the data file cannot grow: for little data on which it
+    /// depends that the log is given back. Holds until begin(). kLimit: as endAfter().
+    Status growDespiteShortage();
 
     /// All or nothing, at one point in time. WouldBlock: the journal is full; call again. After ok
     /// the change is visible to others; waitFor() says when it is durable. A Txn without writes and

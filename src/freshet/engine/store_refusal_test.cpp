@@ -128,6 +128,26 @@ TEST_P(StoreRefusal, OnlyWhatAddsIsRefusedAndItHealsWhenSpaceReturns) {
     expectAll(written, value);
 }
 
+TEST_P(StoreRefusal, WhatGrowsDespiteShortageIsCommittedAndSurvives) {
+    const std::string value(2000, 'v');
+    reopen(disk_);
+    const int written = fill(value);
+    erase(*store_, *tree_, numbered(0));
+    ASSERT_EQ(tryPut("more", value).code(), Code::kNoSpace);
+    Txn txn(*store_);
+    ASSERT_TRUE(txn.growDespiteShortage().isOk());
+    ASSERT_TRUE(waiting(txn, [&] { return txn.put(*tree_, "small", "1"); }).isOk());
+    const Status committed = commitAndWait(txn);
+    ASSERT_TRUE(committed.isOk()) << committed.toString();
+    ASSERT_TRUE(waiting(txn, [&] { return txn.waitFor(Durability::kDurable); }).isOk());
+    EXPECT_EQ(tryPut("more", value).code(), Code::kNoSpace) << "only that one";
+    turnOff();
+    memory_.crash();
+    reopen(memory_);
+    EXPECT_EQ(get("small"), "1");
+    expectAll(written, value);
+}
+
 TEST_P(StoreRefusal, ACrashMeanwhileLosesNothing) {
     const std::string value(2000, 'v');
     reopen(disk_);

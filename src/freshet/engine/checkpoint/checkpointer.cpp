@@ -3,6 +3,7 @@
 
 #include "freshet/engine/cache/page_loads.h"
 #include "freshet/engine/checkpoint/done_record.h"
+#include "freshet/engine/event_keeper.h"
 #include "freshet/engine/page/page_image_format.h"
 #include "freshet/engine/recovery/redo.h"
 
@@ -51,8 +52,9 @@ constexpr uint64_t kUnnamedPartOfFile = 8;
 
 Checkpointer::Checkpointer(std::shared_ptr<StoreCore> core,
                            TreeDirectory& trees,
-                           block::BlockFile& file)
-    : core_(std::move(core)), trees_(trees), file_(file) {
+                           block::BlockFile& file,
+                           EventKeeper* keeper)
+    : core_(std::move(core)), trees_(trees), file_(file), keeper_(keeper) {
     countFileMemory(file_.stats().memoryBytes);
 }
 
@@ -67,6 +69,7 @@ void Checkpointer::countFileMemory(uint64_t bytes) {
 }
 
 Status Checkpointer::run() {
+    tellKeeper();
     return inTurns([this]() -> Status {
         FRESHET_RETURN_IF_ERROR(writeDue());
         return nameChanges();
@@ -76,8 +79,18 @@ Status Checkpointer::run() {
 Status Checkpointer::writeBack() {
     return inTurns([this]() -> Status {
         FRESHET_RETURN_IF_ERROR(writeDue());
-        return mustName() ? nameChanges() : Status::ok();
+        if (!mustName()) {
+            return Status::ok();
+        }
+        tellKeeper();
+        return nameChanges();
     });
+}
+
+void Checkpointer::tellKeeper() {
+    if (keeper_ != nullptr) {
+        keeper_->checkpointBegins();
+    }
 }
 
 Status Checkpointer::inTurns(const std::function<Status()>& work) {
@@ -248,7 +261,9 @@ Status Checkpointer::nameImages() {
         return pages;
     });
     trees.clear();
-    // The images hold what was committed; hence all of that must be durable in the journal.
+    root.redoLsn = withEvents(root.redoLsn);
+    // The images hold what was committed; hence all of that must be durable in the journal. So must
+    // be what the keeper has stored of events below the position.
     FRESHET_RETURN_IF_ERROR(awaitDurable(core_->journalTail()));
     root.clockTs = core_->table.snapshot();
     root.timeBase = journalNow();
@@ -275,6 +290,16 @@ Status Checkpointer::nameImages() {
     learned_.shrink_to_fit();
     owesNotes_ = false;
     return Status::ok();
+}
+
+uint64_t Checkpointer::withEvents(uint64_t redo) const {
+    // A journal without room gets some only by recycling: as of pins, nothing is kept then.
+    if (keeper_ == nullptr || core_->journal == nullptr || core_->journal->isOutOfSpace()) {
+        return redo;
+    }
+    // Asked after commitLow() was called: an event that begins to count later has an LSN above. A
+    // lower position is as good as a higher one, because replay is idempotent.
+    return std::max(file_.root().redoLsn, std::min(redo, keeper_->neededFrom()));
 }
 
 Status Checkpointer::nameDrops() {

@@ -24,7 +24,11 @@ namespace freshet::engine {
 
 class Checkpointer final : private CheckpointSink {
 public:
-    Checkpointer(std::shared_ptr<StoreCore> core, TreeDirectory& trees, block::BlockFile& file);
+    /// `keeper`: as StoreOptions::eventKeeper.
+    Checkpointer(std::shared_ptr<StoreCore> core,
+                 TreeDirectory& trees,
+                 block::BlockFile& file,
+                 EventKeeper* keeper);
     ~Checkpointer();
     Checkpointer(const Checkpointer&) = delete;
     Checkpointer& operator=(const Checkpointer&) = delete;
@@ -91,6 +95,9 @@ private:
     void beginMoves();
     void freeDropped(std::vector<TreeDirectory::Dropped> dropped);
     Status nameImages();
+    /// Where replay begins: at `redo`, or before it, where events are still needed.
+    uint64_t withEvents(uint64_t redo) const;
+    void tellKeeper();
     /// While there is no room for images: a checkpoint with the last one's content minus the
     /// dropped trees. It frees their pages.
     Status nameDrops();
@@ -112,6 +119,7 @@ private:
     const std::shared_ptr<StoreCore> core_;
     TreeDirectory& trees_;
     block::BlockFile& file_;
+    EventKeeper* const keeper_;  // null: none
     static constexpr TreeId kNoTree = 0;
     struct Pending {
         block::PagePlace place;

@@ -2,6 +2,7 @@
 /// Store::Impl: from the files to a usable store.
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/commit_reader.h"
+#include "freshet/engine/event_keeper.h"
 #include "freshet/engine/recovery/chain_joiner.h"
 #include "freshet/engine/recovery/directory_mark.h"
 #include "freshet/engine/recovery/map_source.h"
@@ -89,7 +90,7 @@ Status Store::Impl::openBlockFile(const DbUuid& uuid) {
     blockOptions.growBytesMin = disk.growBytesMin;
     blockOptions.growBytesMax = disk.growBytesMax;
     FRESHET_ASSIGN_OR_RETURN(file, block::BlockFile::open(blockOptions));
-    checkpointer = std::make_unique<Checkpointer>(core, trees, *file);
+    checkpointer = std::make_unique<Checkpointer>(core, trees, *file, options.eventKeeper);
     evictor = std::make_unique<Evictor>(core, trees);
     core->loads = std::make_unique<PageLoads>(*core, core->epochs, core->memory, *file);
     core->memory.setLimit(options.memoryBytes, options.memoryIsProcess);
@@ -218,7 +219,9 @@ Status Store::Impl::replay(const journal::RecordView& record, ChainJoiner& chain
 Status Store::Impl::replayCommit(const journal::RecordView& record, ChainJoiner& chains) {
     const uint64_t ts = core->table.snapshot() + 1;
     FRESHET_ASSIGN_OR_RETURN(CommitReader reader, CommitReader::open(record.body));
+    journal::Lsn first = record.lsn;
     if (reader.chain()) {
+        first = reader.chain()->first;
         std::vector<std::string> earlier;
         FRESHET_ASSIGN_OR_RETURN(const bool isWhole,
                                  chains.add(record.lsn, *reader.chain(), record.body, &earlier));
@@ -231,21 +234,31 @@ Status Store::Impl::replayCommit(const journal::RecordView& record, ChainJoiner&
         }
         for (std::string& body : earlier) {
             FRESHET_ASSIGN_OR_RETURN(CommitReader part, CommitReader::open(body));
-            FRESHET_RETURN_IF_ERROR(replayChanges(part, ts));
+            FRESHET_RETURN_IF_ERROR(replayChanges(part, ts, first));
             body = {};
         }
     }
-    FRESHET_RETURN_IF_ERROR(replayChanges(reader, ts));
+    FRESHET_RETURN_IF_ERROR(replayChanges(reader, ts, first));
     core->table.setClock(ts);
     ++recordsReplayed;
     return Status::ok();
 }
 
-Status Store::Impl::replayChanges(CommitReader& reader, uint64_t ts) {
+Status Store::Impl::replayChanges(CommitReader& reader, uint64_t ts, journal::Lsn lsn) {
     for (CommitChange change; reader.next(&change);) {
         FRESHET_RETURN_IF_ERROR(replayChange(change, ts));
     }
+    replayEvents(reader, lsn);
     return Status::ok();
+}
+
+void Store::Impl::replayEvents(CommitReader& reader, journal::Lsn lsn) {
+    if (options.eventKeeper == nullptr) {
+        return;
+    }
+    for (ByteView event; reader.nextEvent(&event);) {
+        options.eventKeeper->replayed(event, lsn, reader.wallMs());
+    }
 }
 
 Status Store::Impl::replayChange(const CommitChange& change, uint64_t ts) {

@@ -39,7 +39,9 @@ struct Store::Impl {
     /// A whole record of the journal, in LSN order, before the store is used otherwise.
     Status replay(const journal::RecordView& record, ChainJoiner& chains);
     Status replayCommit(const journal::RecordView& record, ChainJoiner& chains);
-    Status replayChanges(CommitReader& reader, uint64_t ts);
+    /// `lsn`: of the commit's first record.
+    Status replayChanges(CommitReader& reader, uint64_t ts, journal::Lsn lsn);
+    void replayEvents(CommitReader& reader, journal::Lsn lsn);
     Status replayChange(const CommitChange& change, uint64_t ts);
     Status replayDone(const journal::RecordView& record);
     Status loadTree(TreeId id, PageSource& source);

@@ -285,6 +285,10 @@ Status Txn::endAfter(uint64_t millis) {
         [&](WriteSet& writes) { writes.setEnd(millis == 0 ? 0 : nanosIn(millis)); });
 }
 
+Status Txn::growDespiteShortage() {
+    return impl_->changeWrites([](WriteSet& writes) { writes.growDespiteShortage(); });
+}
+
 Status Txn::Impl::snapshotTooOld() {
     return Status(Code::kConflict,
                   Reason::kSnapshotTooOld,

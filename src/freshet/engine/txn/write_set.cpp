@@ -56,7 +56,7 @@ Status WriteSet::commit(sync::WaitToken* token) {
     sync::Slice slice(core_->epochs);
     if (!append_) {
         // [space.read] relaxed: see StoreCore::spaceShort.
-        if (grows_ && core_->spaceShort.load(sync::kRelaxed)) {
+        if (grows_ && !growsDespiteShortage_ && core_->spaceShort.load(sync::kRelaxed)) {
             abort();
             return Status(Code::kNoSpace,
                           "the data file is full and cannot grow; only reads, deletes and drops "

@@ -45,6 +45,7 @@ public:
     size_t recordBytes() const { return record_.bytes() + unloggedBytes_; }
     bool isForOthersToEnd() const { return recordBytes() >= kLargeBytes || endNanos_ != 0; }
     void setEnd(uint64_t nanos) { endNanos_ = nanos; }
+    void growDespiteShortage() { growsDespiteShortage_ = true; }
     bool empty() const { return versions_.empty() && !record_.hasEvents(); }
     void add(Tree& tree, Version* version, ByteView key, ByteView value);
     /// Without a journal nobody reads events: they are dropped.
@@ -85,6 +86,7 @@ private:
     journal::Lsn first_ = 0;  // of a chain of records, once its first one is appended
     bool appended_ = false;
     bool grows_ = false;  // it needs more room than it frees
+    bool growsDespiteShortage_ = false;
     bool settled_ = false;
 };
 
