@@ -151,6 +151,28 @@ bool isPut(ByteView message) {
     return !wire::parseRequest(message)->sequences.empty();
 }
 
+TEST(Requests, RetryablePutsHaveASessionForEachConnectionAndRisingNumbers) {
+    const RequestTemplate request = retryableRequest(10, true, 1'000);
+    std::set<std::string> sessions;
+    for (uint64_t index = 0; index < 2; ++index) {
+        RequestStream stream(request, {index, 2});
+        int64_t last = -1;
+        for (int i = 0; i < 5; ++i) {
+            const auto parsed = wire::parseRequest(stream.next());
+            ASSERT_TRUE(parsed.isOk());
+            const int64_t number = parsed->body.find("txnNumber").int64Value();
+            EXPECT_GT(number, last);
+            EXPECT_EQ(number, parsed->sequences[0].documents[0].find("_id").int64Value());
+            last = number;
+            const bson::Element id = parsed->body.findPath("lsid.id");
+            EXPECT_EQ(id.binaryValue().subtype, 4);
+            EXPECT_EQ(id.binaryValue().bytes.size(), 16u);
+            sessions.insert(std::string(id.binaryValue().bytes));
+        }
+    }
+    EXPECT_EQ(sessions.size(), 2u);
+}
+
 TEST(Requests, AMixKeepsItsShareAndItsIds) {
     RequestTemplate request = putRequest(10, true, 1'000);
     request.other = std::make_shared<const RequestTemplate>(getRequest(50));

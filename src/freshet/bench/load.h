@@ -26,6 +26,8 @@ struct RequestTemplate {
     std::string bytes;  // a whole message
     size_t idAt = 0;    // offset of its int64 id
     Ids ids = Ids::kNone;
+    size_t numberAt = 0;   // offset of an int64 that gets the same id; 0: none
+    size_t sessionAt = 0;  // offset of 8 bytes that name the connection; 0: none
     uint64_t idBase = 0;
     uint64_t idRange = 0;
     /// Checks a reply. Called for each reply whose length differs from that of the last good one.

@@ -13,8 +13,9 @@ constexpr uint64_t kRecordBytesMost = uint64_t{256} << 20;
 
 Status addOps(WireOptions* out, const std::string& value) {
     for (const std::string& op : splitAtCommas(value)) {
-        if (op != "get" && op != "put" && op != "mixed" && op != "model" && op != "ping") {
-            return badValue("'" + op + "' is none of get, put, mixed, ping and model");
+        if (op != "get" && op != "put" && op != "mixed" && op != "model" && op != "ping" &&
+            op != "retryable") {
+            return badValue("'" + op + "' is none of get, put, retryable, mixed, ping and model");
         }
         out->ops.push_back(op);
     }
@@ -168,14 +169,15 @@ std::string_view wireUsage() {
     return R"(usage: freshet-bench wire [options]
 Closed-loop clients against a server over the wire protocol; one line a measurement.
   --op OP[,OP...]       get (find by _id) and put (insert) are measured by default; mixed is both by
-                        chance; ping does nothing; model stores a large binary as GridFS does, reads
+                        chance; retryable is a put with a session and a transaction number; ping does
+                        nothing; model stores a large binary as GridFS does, reads
                         it back and compares
   --put-percent N       of mixed: how many of a hundred are puts (default 50)
   --clients N[,N...]    connections, each with one request in flight (default 1,8,64)
   --value-bytes N[,N...] sizes of the value field, or of a model's binary; K, M and G are 1,024 and its
                         powers (default 1024)
   --seconds N           measured time of a row, after a warm-up of a quarter (default 5)
-  --durability D[,D]    of put: durable (default; w:1, j:true), nosync (w:1, j:false)
+  --durability D[,D]    of puts: durable (default; w:1, j:true), nosync (w:1, j:false)
   --records N           documents that get chooses from (default 100000, at most 256 MiB of them)
   --with-echo           after each row, the same sizes against an echo on the same reactors
   --idle N              measures again beside N idle connections, and what each of them holds

@@ -2,6 +2,7 @@
 #include "freshet/bench/requests.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/platform/clock.h"
 #include "freshet/wire/message.h"
 
 namespace freshet::bench {
@@ -10,12 +11,21 @@ namespace {
 /// Stands for the _id until its offset in the message is known.
 constexpr int64_t kSentinel = 0x5eed1d5eed1d5eed;
 
+constexpr int64_t kNumberSentinel = kSentinel + 1;
+constexpr int64_t kSessionSentinel = kSentinel + 2;
+constexpr uint8_t kUuidSubtype = 4;
+
+size_t offsetOf(const std::string& message, int64_t sentinel) {
+    std::string bytes;
+    appendLe(bytes, sentinel);
+    const size_t at = message.find(bytes);
+    invariant(at != std::string::npos);
+    return at;
+}
+
 RequestTemplate withId(std::string message, Ids ids) {
     RequestTemplate out;
-    std::string sentinel;
-    appendLe(sentinel, kSentinel);
-    out.idAt = message.find(sentinel);
-    invariant(out.idAt != std::string::npos);
+    out.idAt = offsetOf(message, kSentinel);
     out.bytes = std::move(message);
     out.ids = ids;
     return out;
@@ -42,6 +52,27 @@ Status checkInserted(ByteView message) {
     const bool isOne =
         body.find("n").toInt64() == 1 && !body.has("writeErrors") && !body.has("writeConcernError");
     return isOne ? Status::ok() : Status(Code::kIo, "A put was not done: " + bson::toJson(body));
+}
+
+RequestTemplate insertRequest(size_t valueBytes,
+                              bool durable,
+                              uint64_t idBase,
+                              bson::Document fields) {
+    bson::Builder command;
+    command.add("insert", kPutCollection).add("ordered", true);
+    command.object("writeConcern").add("w", int32_t{1}).add("j", durable);
+    command.addFields(fields).add("$db", kDatabase);
+    const std::string body = command.finish();
+    bson::Builder document;
+    document.add("_id", kSentinel).add("value", valueOf(valueBytes));
+    const std::string bytes = document.finish();
+    std::string message;
+    wire::appendOpMsg(
+        &message, 1, 0, 0, bson::Document(body), {{"documents", {bson::Document(bytes)}}});
+    RequestTemplate out = withId(std::move(message), Ids::kUnique);
+    out.idBase = idBase;
+    out.checkReply = checkInserted;
+    return out;
 }
 
 }  // namespace
@@ -79,20 +110,20 @@ RequestTemplate pingRequest() {
 }
 
 RequestTemplate putRequest(size_t valueBytes, bool durable, uint64_t idBase) {
-    bson::Builder command;
-    command.add("insert", kPutCollection).add("ordered", true);
-    command.object("writeConcern").add("w", int32_t{1}).add("j", durable);
-    command.add("$db", kDatabase);
-    const std::string body = command.finish();
-    bson::Builder document;
-    document.add("_id", kSentinel).add("value", valueOf(valueBytes));
-    const std::string bytes = document.finish();
-    std::string message;
-    wire::appendOpMsg(
-        &message, 1, 0, 0, bson::Document(body), {{"documents", {bson::Document(bytes)}}});
-    RequestTemplate out = withId(std::move(message), Ids::kUnique);
-    out.idBase = idBase;
-    out.checkReply = checkInserted;
+    return insertRequest(valueBytes, durable, idBase, {});
+}
+
+RequestTemplate retryableRequest(size_t valueBytes, bool durable, uint64_t idBase) {
+    std::string session;
+    appendLe(session, kSessionSentinel);
+    appendLe(session, static_cast<int64_t>(platform::wallMillis()));  // none of an earlier run
+    bson::Builder fields;
+    fields.object("lsid").add("id", bson::Binary{kUuidSubtype, session});
+    fields.add("txnNumber", kNumberSentinel);
+    const std::string bytes = fields.finish();
+    RequestTemplate out = insertRequest(valueBytes, durable, idBase, bson::Document(bytes.data()));
+    out.numberAt = offsetOf(out.bytes, kNumberSentinel);
+    out.sessionAt = offsetOf(out.bytes, kSessionSentinel);
     return out;
 }
 

@@ -19,6 +19,8 @@ RequestTemplate getRequest(uint64_t records);
 RequestTemplate pingRequest();
 /// An insert of one document {_id, value} in a document sequence.
 RequestTemplate putRequest(size_t valueBytes, bool durable, uint64_t idBase);
+/// The same as a retryable write: each connection is a session, and numbers its writes.
+RequestTemplate retryableRequest(size_t valueBytes, bool durable, uint64_t idBase);
 /// `requestBytes` bytes, which an echo server answers with any one message.
 RequestTemplate echoRequest(size_t requestBytes);
 

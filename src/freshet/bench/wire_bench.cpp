@@ -176,7 +176,8 @@ Row WireBench::rowFor(const std::string& op,
         row.plan.request = op == "get" ? get : pingRequest();
         return row;
     }
-    row.plan.request = putRequest(valueBytes, durability == "durable", nextId_);
+    const auto request = op == "retryable" ? retryableRequest : putRequest;
+    row.plan.request = request(valueBytes, durability == "durable", nextId_);
     if (op == "mixed") {
         row.plan.request.other = std::make_shared<const RequestTemplate>(get);
         row.plan.request.otherPercent = 100 - options_.putPercent;

@@ -9,6 +9,9 @@ RequestStream::RequestStream(const RequestTemplate& request, Share share)
     if (request.other != nullptr) {
         kinds_[1] = {request.other.get(), request.other->bytes};
     }
+    if (request.sessionAt != 0) {
+        storeLe(kinds_[0].bytes.data() + request.sessionAt, share_.index);
+    }
 }
 
 uint64_t RequestStream::random() {
@@ -24,8 +27,11 @@ ByteView RequestStream::next() {
     Kind& kind = kinds_[last_];
     const RequestTemplate& request = *kind.request;
     if (request.ids == Ids::kUnique) {
-        storeLe(kind.bytes.data() + request.idAt,
-                request.idBase + share_.index + requests_ * share_.of);
+        const uint64_t id = request.idBase + share_.index + requests_ * share_.of;
+        storeLe(kind.bytes.data() + request.idAt, id);
+        if (request.numberAt != 0) {
+            storeLe(kind.bytes.data() + request.numberAt, id);
+        }
     } else if (request.ids == Ids::kRandom) {
         storeLe(kind.bytes.data() + request.idAt, random() % request.idRange);
     }
