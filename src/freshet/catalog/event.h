@@ -35,7 +35,8 @@ enum class EventKind : uint8_t {
     kModify = 11,        // details: {options: {...}, optionsBefore: {...}, indexes: [changed
                          // specifications], indexesBefore: [the same as they were]}
     kTransaction = 12,   // details: {lsid: <bytes>, txnNumber}; the last event of its commit
-    kStatement = 13,     // details: {lsid, txnNumber, stmtId}; behind the event of its write
+    kStatement = 13,     // details: {lsid, txnNumber, stmtId, n, nModified, upserted, value}, the
+                         // last four if the result is not "one document"; behind its write's event
     kNote = 14,          // details: anything; the only event of its commit, for the oplog
 };
 
@@ -96,6 +97,10 @@ void encodeDefinition(EventKind kind,
                       bson::Document details,
                       std::string* out);
 
+/// At a glance. Of bytes that are no event it may be a kind that does not exist.
+inline EventKind kindOf(ByteView bytes) {
+    return bytes.empty() ? EventKind{} : static_cast<EventKind>(bytes[0]);
+}
 /// kCorruption: not what these functions write. kUnsupported: of a kind that this version does not
 /// know.
 StatusOr<Event> decodeEvent(ByteView bytes);

@@ -201,7 +201,15 @@ void OplogWriter::finishCommit(const CommittedEvent& committed) {
 void OplogWriter::finishSingle(const CommittedEvent& committed) {
     bson::Builder entry;
     entry.reserve(batch_.size() + kHeadBytesMax);
+    const bson::Document statement = committed.statement;
+    if (!statement.isEmpty()) {
+        entry.add("lsid", sessionOf(statement).view());
+        entry.add(statement.find("txnNumber"));
+    }
     entry.addFields(bson::Document(batch_.data()));
+    if (!statement.isEmpty()) {
+        entry.add(statement.find("stmtId"));
+    }
     finish(committed, &entry);
 }
 

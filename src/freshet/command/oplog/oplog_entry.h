@@ -2,7 +2,8 @@
 /// OplogWriter: the log as clients know it from MongoDB's oplog.
 ///
 /// A commit is one entry, whose ts is the commit's: it is unique, and entries ascend by it.
-///   - One operation: {op, ns, ui, o, o2, ts, t, v, wall}.
+///   - One operation: {op, ns, ui, o, o2, ts, t, v, wall}; with lsid, txnNumber and stmtId if it is
+///     one of a retryable write.
 ///   - A transaction of several statements, or a definition change that is several operations
 ///     (a dropped database, an index on a collection that it creates, several indexes): {op: "c",
 ///     ns: "admin.$cmd", o: {applyOps: [{op, ns, ui, o, o2}, ...]}, ts, t, v, wall}, with lsid,

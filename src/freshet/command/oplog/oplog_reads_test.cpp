@@ -198,6 +198,25 @@ TEST_F(OplogTest, ATransactionIsOneEntry) {
               (Texts{R"(i t.c {"_id":1})", R"(i t.c {"_id":2})", R"(d t.c {"_id":1})"}));
 }
 
+TEST_F(OplogTest, AStatementOfARetryableWriteSaysWhoseItWas) {
+    const std::string update =
+        R"({"update": "c", "updates": [{"q": {"_id": 7}, "u": {"$inc": {"n": 1}}, "upsert": true}],
+            "lsid": {"id": {"$uuid": "11111111-2222-3333-4444-555555555555"}},
+            "txnNumber": {"$numberLong": "3"}, "stmtId": 5})";
+    run(update, "t");
+    const bson::OwnedDocument entry = newestEntry();
+    EXPECT_EQ(entry.view().find("op").stringValue(), "i");
+    EXPECT_EQ(entry.view().find("txnNumber").int64Value(), 3);
+    EXPECT_EQ(entry.view().find("stmtId").toInt64(), 5);
+    EXPECT_TRUE(entry.view().findPath("lsid.uid").type() == bson::Type::kBinary);
+    // Neither what is sent again nor what has no operation of its own is an entry.
+    run(update, "t");
+    run(update, "local");
+    EXPECT_EQ(bson::toJson(newestEntry().view()), bson::toJson(entry.view()));
+    insert(1, 1);
+    EXPECT_FALSE(newestEntry().view().has("txnNumber"));
+}
+
 TEST_F(OplogTest, IsCountedAndAggregated) {
     const std::string before = newest();
     insert(0, 5);

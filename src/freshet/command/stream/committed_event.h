@@ -22,6 +22,9 @@ struct CommittedEvent {
     /// {lsid: {id, uid}, txnNumber} if the commit is one of a transaction of several statements,
     /// else empty.
     bson::Document transaction;
+    /// {lsid: {id, uid}, txnNumber, stmtId, ...} if the commit is a statement of a retryable write,
+    /// else empty.
+    bson::Document statement;
 };
 
 }  // namespace freshet::command

@@ -139,13 +139,15 @@ Status LogEvents::openCommit(const journal::RecordView& record) {
     current_.lsn = record.lsn;
     current_.timestamp = record.timestamp;
     current_.wallMs = reader.wallMs();
-    // The event about the transaction, if there is one, is the last of all.
+    // The event about the transaction or the statement, if there is one, is the last of all.
     engine::CommitReader toLast = reader;
     for (ByteView bytes; toLast.nextEvent(&bytes);) {
         if (toLast.events() == 0) {
             FRESHET_ASSIGN_OR_RETURN(const catalog::Event last, catalog::decodeEvent(bytes));
             if (last.kind == catalog::EventKind::kTransaction) {
                 current_.transaction = last.document;
+            } else if (last.kind == catalog::EventKind::kStatement) {
+                current_.statement = last.document;
             }
         }
     }

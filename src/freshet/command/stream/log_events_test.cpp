@@ -56,7 +56,8 @@ protected:
                                              "createIndexes",
                                              "dropIndexes",
                                              "modify",
-                                             "transaction"};
+                                             "transaction",
+                                             "statement"};
         const catalog::Event& event = committed.event;
         std::string text = kNames[static_cast<size_t>(event.kind)];
         text += event.db.empty() ? "" : " " + event.ns();
@@ -125,6 +126,19 @@ TEST_F(LogEventsTest, ATransactionIsOneCommitWithAnEventAtItsEnd) {
                                         R"(update t.c {"_id":2,"a":2} {"_id":2,"a":3})",
                                         R"(delete t.c {"_id":1})",
                                         "transaction."}));
+}
+
+TEST_F(LogEventsTest, AStatementOfARetryableWriteEndsItsCommit) {
+    run(R"({"insert": "c", "documents": [{"_id": 1}]})", "t");
+    const auto events = fromNow();
+    run(R"({"insert": "c", "documents": [{"_id": 2}, {"_id": 3}],
+            "lsid": {"id": {"$uuid": "11111111-2222-3333-4444-555555555555"}},
+            "txnNumber": {"$numberLong": "1"}})",
+        "t");
+    EXPECT_EQ(
+        lines(*events),
+        (std::vector<std::string>{
+            R"(insert t.c {"_id":2})", "statement.", R"(insert t.c {"_id":3})", "statement."}));
 }
 
 /// More than fits into a record: also where an event is in another record than its change.
