@@ -12,6 +12,7 @@
 #include "freshet/command/error_map.h"
 #include "freshet/command/oplog/oplog_source.h"
 #include "freshet/command/reply/envelope.h"
+#include "freshet/command/retry/record_storer.h"
 #include "freshet/command/run/fail_command.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/slow_log.h"
@@ -446,6 +447,9 @@ sync::Task<void> ConnectionImpl::run(Invocation& call) {
             call.mayTakeLong = mayTakeLong(call);
             if (call.mayTakeLong) {
                 co_await goToBackground(call);
+            }
+            if (call.generic.db == kSessionsDb) {
+                co_await showRecords(call);
             }
             status = co_await runHandler(call);
             noteChangesOfUsers(call);

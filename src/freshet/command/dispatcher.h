@@ -25,6 +25,8 @@ namespace freshet::command {
 /// every command of a login fits easily.
 inline constexpr size_t kStrangerMessageBytesMax = 64 * 1024;
 
+class SessionRecords;
+
 /// Facts about the server that commands report or depend on.
 struct ServerFacts {
     std::string version =
@@ -52,6 +54,9 @@ struct ServerFacts {
     std::function<void(bson::Builder*)> transportStatus;
     /// Bounds what all requests hold together; null: nothing is counted.
     std::shared_ptr<sync::MemoryPool> memory;
+    /// The eventKeeper of the catalog's store (session_records.h); null: whether a write was done
+    /// is forgotten in a crash.
+    std::shared_ptr<SessionRecords> sessionRecords;
     /// Called by the shutdown command; returns at once.
     std::function<void()> requestShutdown;
     /// The newest log lines for getLog, oldest first.

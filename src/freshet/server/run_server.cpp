@@ -6,6 +6,7 @@
 #include "freshet/catalog/catalog.h"
 #include "freshet/catalog/repair.h"
 #include "freshet/command/dispatcher.h"
+#include "freshet/command/session_records.h"
 #include "freshet/engine/store.h"
 #include "freshet/platform/background.h"
 #include "freshet/platform/clock.h"
@@ -105,6 +106,7 @@ private:
     // Created in this order, destroyed in the reverse one.
     std::shared_ptr<sync::MemoryPool> memory_;
     platform::Slabs slabs_;  // for --rdma: large values lie there and are sent from there
+    const std::shared_ptr<command::SessionRecords> sessionRecords_ = command::makeSessionRecords();
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<command::Dispatcher> dispatcher_;
@@ -186,6 +188,7 @@ int Server::openData() {
     store.slabs = settings_.net.rdma ? &slabs_ : nullptr;
     store.repair = settings_.storage.repair;
     store.refuseForeignFiles = !settings_.storage.allowForeignFiles;
+    store.eventKeeper = &command::keeperOf(*sessionRecords_);
     store.onFatal = dieOfJournalFailure;
     const uint64_t begun = platform::monotonicNanos();
     StatusOr<std::unique_ptr<engine::Store>> opened = engine::Store::open(store);
@@ -275,6 +278,7 @@ command::ServerFacts Server::facts() {
     facts.compressors = settings_.net.compressors;
     facts.transportStatus = [this](bson::Builder* out) { addTransportStatus(out); };
     facts.memory = memory_;
+    facts.sessionRecords = sessionRecords_;
     facts.requestShutdown = platform::requestEnd;
     facts.recentLog = telemetry::recentLog;
     facts.startupWarnings = telemetry::startupWarnings;

@@ -3,6 +3,7 @@
 
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/crud/find.h"
+#include "freshet/command/retry/session_documents.h"
 
 #include <algorithm>
 
@@ -127,7 +128,7 @@ bool PreparedFind::parse(ByteView message) {
 bool PreparedFind::prepare(Services& services, GenericArguments generic, UserRef user) {
     StatusOr<FindCommand> find = parseFind(*index_);
     if (!find.isOk() || find->firstBatch.batchSize == 0 || generic.needsDurableRead ||
-        generic.isInTransaction) {
+        generic.isInTransaction || generic.db == kSessionsDb) {  // see showRecords()
         return false;
     }
     const std::string_view name = request_.body.begin()->stringValue();

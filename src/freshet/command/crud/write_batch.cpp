@@ -74,6 +74,28 @@ private:
     size_t count_ = 0;
 };
 
+/// As drive(), but a commit that has begun is not left.
+sync::Task<Status> driveStatement(Invocation& call,
+                                  query::WriteOp& op,
+                                  const RetryableWrite* retry) {
+    if (retry == nullptr) {
+        co_return co_await drive(call, op);
+    }
+    while (true) {
+        Status status = op.run();
+        if (!status.isWouldBlock()) {
+            co_return status;
+        }
+        if (retry->isCommitting()) {
+            co_await sync::wait(op.token());
+            continue;
+        }
+        noteYieldOf(call, op);
+        status = co_await waitOrStop(call, op.token());
+        FRESHET_CO_RETURN_IF_ERROR(status);
+    }
+}
+
 }  // namespace
 
 bson::OwnedDocument letOf(Fields* fields) {
@@ -141,10 +163,7 @@ sync::Task<Outcome> runStatement(Invocation& call,
             found = std::move(*seen);
         }
         if (retry != nullptr) {
-            outcome.status = co_await retry->prepare(i);
-            if (!outcome.status.isOk()) {
-                co_return outcome;
-            }
+            retry->prepare(i);
         }
         StatusOr<std::unique_ptr<query::WriteOp>> op = statements.make(i, std::move(found));
         if (!op.isOk() || *op == nullptr) {
@@ -155,10 +174,10 @@ sync::Task<Outcome> runStatement(Invocation& call,
         (*op)->accompany(retry);
         outcome.status = (*op)->run();
         if (outcome.status.isWouldBlock()) {
-            outcome.status = co_await drive(call, **op);
+            outcome.status = co_await driveStatement(call, **op, retry);
         }
-        if (retry != nullptr) {
-            retry->ended(outcome.status.isOk());
+        if (retry != nullptr && retry->ended(outcome.status.isOk() ? &(*op)->result() : nullptr)) {
+            co_await storeRecord(call);
         }
         outcome.lsn = std::max(outcome.lsn, (*op)->commitLsn());
         call.stats.work.add((*op)->work());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/diag/own_documents.h"
 
+#include "freshet/command/background/block_on.h"
 #include "freshet/command/retry/session_documents.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
@@ -74,17 +75,6 @@ private:
     std::unique_ptr<query::WriteOp> write_;
     int attempts_ = 0;
 };
-
-/// Runs an operation to its end on a thread that may block.
-template <typename Op>
-Status blockOnAll(Op& op) {
-    Status status = op.run();
-    while (status.isWouldBlock()) {
-        sync::blockOn(op.token());
-        status = op.run();
-    }
-    return status;
-}
 
 /// The documents that the request finds, on a thread that may block.
 StatusOr<std::vector<bson::OwnedDocument>> readAll(Services& services,

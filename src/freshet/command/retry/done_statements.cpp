@@ -7,38 +7,7 @@
 namespace freshet::command {
 namespace {
 
-/// One document found and, for an update, changed.
-bool isOrdinary(const query::WriteResult& result) {
-    return result.matched == 1 && !result.upserted && !result.value.has_value();
-}
-
-bson::OwnedDocument resultDocument(int32_t statement, const query::WriteResult& result) {
-    bson::Builder out;
-    out.add("stmtId", statement).add("n", result.matched).add("nModified", result.modified);
-    if (result.upserted) {
-        out.addAs("upserted", result.upsertedId.view().find("_id"));
-    }
-    if (result.value.has_value()) {
-        out.add("value", result.value->view());
-    }
-    return bson::OwnedDocument(out.finish());
-}
-
-query::WriteResult resultOf(bson::Document stored) {
-    query::WriteResult result;
-    result.matched = stored.find("n").toInt64();
-    result.modified = stored.find("nModified").toInt64();
-    if (const bson::Element id = stored.find("upserted")) {
-        result.upserted = true;
-        bson::Builder upserted;
-        upserted.addAs("_id", id);
-        result.upsertedId = bson::OwnedDocument(upserted.finish());
-    }
-    if (const bson::Element value = stored.find("value"); value.isObject()) {
-        result.value = bson::OwnedDocument(value.document());
-    }
-    return result;
-}
+constexpr std::string_view kCommitted = "committed";
 
 /// The first range that begins after the statement.
 StatementRanges::const_iterator firstBehind(const StatementRanges& ranges, int32_t statement) {
@@ -85,6 +54,44 @@ StatementRanges rangesOf(bson::Document stored) {
 
 }  // namespace
 
+bool isOrdinary(const query::WriteResult& result) {
+    return result.matched == 1 && !result.upserted && !result.value.has_value();
+}
+
+void addResult(int32_t statement, const query::WriteResult& result, bson::Builder* out) {
+    out->add("stmtId", statement);
+    if (isOrdinary(result)) {
+        return;
+    }
+    out->add("n", result.matched).add("nModified", result.modified);
+    if (result.upserted) {
+        out->addAs("upserted", result.upsertedId.view().find("_id"));
+    }
+    if (result.value.has_value()) {
+        out->add("value", result.value->view());
+    }
+}
+
+query::WriteResult resultOf(bson::Document stored) {
+    query::WriteResult result;
+    if (!stored.has("n")) {
+        result.matched = result.modified = 1;
+        return result;
+    }
+    result.matched = stored.find("n").toInt64();
+    result.modified = stored.find("nModified").toInt64();
+    if (const bson::Element id = stored.find("upserted")) {
+        result.upserted = true;
+        bson::Builder upserted;
+        upserted.addAs("_id", id);
+        result.upsertedId = bson::OwnedDocument(upserted.finish());
+    }
+    if (const bson::Element value = stored.find("value"); value.isObject()) {
+        result.value = bson::OwnedDocument(value.document());
+    }
+    return result;
+}
+
 void EarlierStatements::read(bson::Document stored) {
     const StatementRanges more = rangesOf(stored);
     done.insert(done.end(), more.begin(), more.end());
@@ -109,16 +116,20 @@ std::optional<query::WriteResult> EarlierStatements::find(int32_t statement) con
     if (const auto known = results.find(statement); known != results.end()) {
         return known->second;
     }
-    query::WriteResult ordinary;
-    ordinary.matched = ordinary.modified = 1;
-    return ordinary;
+    return resultOf(bson::Document());
 }
 
 void DoneStatements::startNumber(int64_t txnNumber) {
     txnNumber_ = txnNumber;
+    isTransaction_ = false;
     parts_ = 0;
     recorded_ = {};
-    nextPart_.reset();
+    nextParts_.clear();
+}
+
+void DoneStatements::startTransaction(int64_t txnNumber) {
+    startNumber(txnNumber);
+    isTransaction_ = true;
 }
 
 void DoneStatements::read(bson::Document stored) {
@@ -126,6 +137,8 @@ void DoneStatements::read(bson::Document stored) {
         return;
     }
     startNumber(stored.find("txnNum").toInt64());
+    const bson::Element state = stored.find("state");
+    isTransaction_ = state.isString() && state.stringValue() == kCommitted;
     parts_ = static_cast<int32_t>(stored.find("parts").toInt64());
     recorded_.done = rangesOf(stored);
     if (const bson::Element results = stored.find("results"); results.isArray()) {
@@ -137,11 +150,13 @@ void DoneStatements::read(bson::Document stored) {
 
 void DoneStatements::add(int32_t statement, const query::WriteResult& result) {
     if (recorded_.results.size() > kResultBytesMax || recorded_.done.size() >= kRangesMax) {
-        nextPart_ = std::exchange(recorded_, {});
+        nextParts_.push_back(std::exchange(recorded_, {}));
     }
     addTo(&recorded_.done, statement);
     if (!isOrdinary(result)) {
-        recorded_.results += resultDocument(statement, result).bytes();
+        bson::Builder document;
+        addResult(statement, result, &document);
+        recorded_.results += document.finish();
     }
 }
 
@@ -173,17 +188,35 @@ void DoneStatements::addFields(bson::Document id,
 
 std::vector<bson::OwnedDocument> DoneStatements::write(int64_t wallMs) {
     std::vector<bson::OwnedDocument> documents;
-    if (nextPart_.has_value()) {
+    for (const Recorded& next : nextParts_) {
         bson::Builder part;
-        addFields(partId(parts_++).view(), *nextPart_, wallMs, &part);
+        addFields(partId(parts_++).view(), next, wallMs, &part);
         documents.emplace_back(part.finish());
-        nextPart_.reset();
     }
+    nextParts_.clear();
     bson::Builder out;
     addFields(bson::Document(session_.data()), recorded_, wallMs, &out);
     out.add("parts", parts_);
+    if (isTransaction_) {
+        out.add("state", kCommitted);
+    }
     documents.emplace_back(out.finish());
     return documents;
+}
+
+void DoneStatements::partsAreStored(int32_t parts) {
+    const auto count =
+        std::min(static_cast<size_t>(std::max(parts - parts_, 0)), nextParts_.size());
+    nextParts_.erase(nextParts_.begin(), nextParts_.begin() + static_cast<ptrdiff_t>(count));
+    parts_ += static_cast<int32_t>(count);
+}
+
+size_t DoneStatements::heldBytes() const {
+    size_t bytes = session_.capacity() + recorded_.heldBytes();
+    for (const Recorded& part : nextParts_) {
+        bytes += sizeof(Recorded) + part.heldBytes();
+    }
+    return bytes;
 }
 
 }  // namespace freshet::command

@@ -2,6 +2,7 @@
 #include "freshet/command/retry/retryable_write.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/command/retry/statement_event.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/fail_point.h"
@@ -51,10 +52,7 @@ bool RetryableWrite::isMeant(const Invocation& call) {
 }
 
 RetryableWrite::RetryableWrite(Invocation& call)
-    : call_(call),
-      txnNumber_(*call.generic.txnNumber),
-      done_(call.generic.lsid),
-      documents_(call) {}
+    : call_(call), txnNumber_(*call.generic.txnNumber) {}
 
 sync::Task<Status> RetryableWrite::begin(size_t statements) {
     FRESHET_CO_RETURN_IF_ERROR(readStatementIds(statements));
@@ -63,29 +61,33 @@ sync::Task<Status> RetryableWrite::begin(size_t statements) {
     FRESHET_CO_RETURN_IF_ERROR(turn.status());
     turn_ = std::move(*turn);
     FRESHET_CO_RETURN_IF_ERROR(endOlderTransaction());
-    std::optional<bson::OwnedDocument> stored;
-    Status status = co_await readSessionDocument(call_, done_.sessionId(), &stored);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    if (stored.has_value()) {
-        done_.read(stored->view());
-        if (done_.txnNumber() == txnNumber_ && stored->view().has("state")) {
-            co_return isTransaction();
-        }
+    record_ = call_.services.records->find(call_.generic.lsid);
+    if (!record_) {
+        StatusOr<SessionRecords::Use> record = co_await useRecord(call_);
+        FRESHET_CO_RETURN_IF_ERROR(record.status());
+        record_ = std::move(*record);
     }
-    if (done_.txnNumber() > txnNumber_) {
-        co_return tooOld(call_, txnNumber_, done_.txnNumber());
+    if (record_.txnNumber() > txnNumber_) {
+        co_return tooOld(call_, txnNumber_, record_.txnNumber());
     }
-    if (done_.txnNumber() < txnNumber_) {
-        done_.startNumber(txnNumber_);
+    if (record_.txnNumber() < txnNumber_) {
         co_return Status::ok();
     }
-    earlier_.read(stored->view());
-    for (int32_t part = 0; part < done_.parts(); ++part) {
-        Status read = co_await readSessionDocument(call_, done_.partId(part), &stored);
-        FRESHET_CO_RETURN_IF_ERROR(std::move(read));
-        if (stored.has_value() && stored->view().find("txnNum").toInt64() == txnNumber_) {
-            earlier_.read(stored->view());
-        }
+    if (record_.isTransaction()) {
+        co_return isTransaction();
+    }
+    co_return co_await readEarlier();
+}
+
+/// What is not in memory any more is in stored parts.
+sync::Task<Status> RetryableWrite::readEarlier() {
+    DoneStatements done = record_.copy();
+    ReadParts parts(call_.services.catalog, done);
+    Status status = co_await drive(call_, parts);
+    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    earlier_ = parts.takeFound();
+    for (const bson::OwnedDocument& document : done.write(0)) {
+        earlier_.read(document.view());
     }
     co_return Status::ok();
 }
@@ -149,34 +151,30 @@ std::optional<query::WriteResult> RetryableWrite::earlier(size_t i) {
     return result;
 }
 
-sync::Task<Status> RetryableWrite::prepare(size_t i) {
-    ended(false);
+void RetryableWrite::prepare(size_t i) {
     statement_ = idOf(i);
-    co_return co_await documents_.prepare();
-}
-
-std::vector<bson::OwnedDocument> RetryableWrite::compose(const query::WriteResult& result) {
-    next_ = done_;
-    next_->add(statement_, result);
-    return next_->write(platform::wallMillis());
 }
 
 Status RetryableWrite::write(engine::Txn& txn,
                              const query::WriteResult& result,
-                             sync::WaitToken* token) {
-    return documents_.write(
-        txn, nullptr, token, [&]() -> StatusOr<std::vector<bson::OwnedDocument>> {
-            FRESHET_RETURN_IF_ERROR(failIfToldTo(call_));
-            return compose(result);
-        });
+                             sync::WaitToken* /*token*/) {
+    FRESHET_RETURN_IF_ERROR(failIfToldTo(call_));
+    FRESHET_RETURN_IF_ERROR(
+        txn.addEvent(statementEvent(call_.generic.lsid, txnNumber_, statement_, result)));
+    record_.beginCommit(call_.services.store.journal().tailLsn());
+    isCommitting_ = true;
+    return Status::ok();
 }
 
-void RetryableWrite::ended(bool isCommitted) {
-    documents_.end();
-    if (isCommitted && next_.has_value()) {
-        done_ = *std::move(next_);
+bool RetryableWrite::ended(const query::WriteResult* result) {
+    if (!std::exchange(isCommitting_, false)) {
+        return false;
     }
-    next_.reset();
+    if (result == nullptr) {
+        record_.hasFailed();
+        return false;
+    }
+    return record_.hasDone(txnNumber_, statement_, *result, platform::wallMillis());
 }
 
 void RetryableWrite::addTo(bson::Builder* reply) const {

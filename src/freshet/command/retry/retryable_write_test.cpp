@@ -2,6 +2,9 @@
 /// A write that is sent twice is done once: repeated, concurrently with itself, and after a crash.
 #include "freshet/command/run/fixture_test.h"
 #include "freshet/platform/thread.h"
+#include "freshet/testing/sim/seed.h"
+
+#include <random>
 
 namespace freshet::command {
 namespace {
@@ -107,6 +110,120 @@ TEST_F(RetryableWriteTest, SurvivesACrashWithWhatItWrote) {
     expectReply(add, R"({"value": {"_id": 1, "n": 2}})");
     expectReply(one, R"({"code": 225, "codeName": "TransactionTooOld"})");
     EXPECT_EQ(countOf(R"({"n": 2})"), 1);
+}
+
+/// Commands of several sessions, some of which are sent again, with checkpoints and power cuts at
+/// random places. Each adds one to a counter of its session.
+TEST_F(RetryableWriteTest, NothingIsDoneTwiceWhateverCheckpointsAndCrashesComeBetween) {
+    constexpr int kSessions = 5;
+    std::mt19937_64 random(testing::testSeed());
+    std::vector<int> done(kSessions + 1);
+    const auto add = [&](int session, int number) {
+        return numbered(R"({"findAndModify": "c", "query": {"_id": )" + std::to_string(session) +
+                            R"(}, "update": {"$inc": {"n": 1}}, "upsert": true, "new": true})",
+                        number,
+                        session);
+    };
+    for (int step = 0; step < 300; ++step) {
+        const int session = 1 + static_cast<int>(random() % kSessions);
+        if (random() % 3 == 0 || done[session] == 0) {
+            ++done[session];
+        }
+        SCOPED_TRACE(step);
+        expectReply(add(session, done[session]),
+                    R"({"value": {"n": )" + std::to_string(done[session]) + "}}");
+        switch (random() % 20) {
+            case 0:
+                ASSERT_TRUE(store_->checkpointNow().isOk());
+                break;
+            case 1:
+                crash();
+                break;
+            case 2:  // a clean end
+                close();
+                open();
+                break;
+            default:
+                break;
+        }
+    }
+    for (int session = 1; session <= kSessions; ++session) {
+        EXPECT_EQ(countOf(R"({"_id": )" + std::to_string(session) + R"(, "n": )" +
+                          std::to_string(done[session]) + "}"),
+                  1);
+    }
+}
+
+TEST_F(RetryableWriteTest, ALongBatchIsKnownWholeAfterACrashInItsMiddle) {
+    const auto batch = [](int count) {
+        std::string updates;
+        for (int i = 0; i < count; ++i) {
+            updates += (i == 0 ? "" : ", ") + (R"({"q": {"_id": )" + std::to_string(i)) +
+                       R"(}, "u": {"$inc": {"n": 1}}, "upsert": true})";
+        }
+        return numbered(R"({"update": "c", "updates": [)" + updates + "]}", 1);
+    };
+    for (const int count : {300, 500, 501, 900}) {
+        run(batch(count));
+        if (count != 501) {
+            ASSERT_TRUE(store_->checkpointNow().isOk());
+            EXPECT_GT(run(R"({"count": "transactions"})", "config").view().find("n").toInt64(), 2);
+        }
+        crash();
+        const bson::OwnedDocument reply = run(batch(count));
+        EXPECT_EQ(reply.view().find("retriedStmtIds").document().fieldCount(), count);
+        EXPECT_EQ(reply.view().find("upserted").document().fieldCount(), count);
+        EXPECT_EQ(countOf(R"({"n": 1})"), count);
+        EXPECT_EQ(countOf("{}"), count);
+    }
+}
+
+TEST_F(RetryableWriteTest, WhatAnEarlierVersionHasStoredCounts) {
+    expectReply(R"({"insert": "transactions", "documents": [{"_id": {"id": {"$binary":
+                    {"base64": "BAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}},
+                    "txnNum": {"$numberLong": "4"}, "lastWriteDate": {"$date": {"$numberLong": "0"}},
+                    "done": [0, 1], "results": [{"stmtId": 1, "n": {"$numberLong": "0"},
+                    "nModified": {"$numberLong": "0"}, "upserted": 7}], "parts": 0}]})",
+                R"({"n": 1})",
+                "config");
+    const std::string updates =
+        R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}},
+            {"q": {"_id": 7}, "u": {"$inc": {"n": 1}}, "upsert": true},
+            {"q": {"_id": 8}, "u": {"$inc": {"n": 1}}, "upsert": true}]})";
+    for (int i = 0; i < 2; ++i) {
+        expectReply(numbered(updates, 4),
+                    R"({"n": 3, "upserted": [{"index": 1, "_id": 7}, {"index": 2, "_id": 8}]})");
+        expectReply(numbered(updates, 3), R"({"code": 225})");
+        EXPECT_EQ(countOf("{}"), 1);
+        crash();
+    }
+}
+
+TEST_F(RetryableWriteTest, WritesToCollectionsWithoutEventsAreDoneOnce) {
+    const std::string add =
+        numbered(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}},
+                     "upsert": true}]})",
+                 1);
+    expectReply(add, R"({"n": 1})", "local");
+    crash();
+    expectReply(add, R"({"n": 1, "retriedStmtIds": [0]})", "local");
+    EXPECT_FALSE(run(R"({"find": "c", "filter": {"n": 1}})", "local")
+                     .view()
+                     .findPath("cursor.firstBatch")
+                     .document()
+                     .isEmpty());
+}
+
+TEST_F(RetryableWriteTest, TheirRecordsAreShownAndWhoDeletesThemForgetsThem) {
+    const std::string insert = numbered(R"({"insert": "c", "documents": [{"_id": 1}]})", 5);
+    expectReply(insert, R"({"n": 1})");
+    expectReply(R"({"find": "transactions", "projection": {"txnNum": 1, "_id": 0}})",
+                R"({"cursor": {"firstBatch": [{"txnNum": 5}]}})",
+                "config");
+    expectReply(R"({"delete": "transactions", "deletes": [{"q": {}, "limit": 0}]})",
+                R"({"n": 1})",
+                "config");
+    expectReply(insert, R"({"writeErrors": [{"code": 11000}]})");
 }
 
 TEST_F(RetryableWriteTest, NumbersAreOfOneSession) {

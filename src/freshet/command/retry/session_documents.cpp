@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/retry/session_documents.h"
 
-#include "freshet/command/retry/done_statements.h"
-#include "freshet/platform/clock.h"
+#include "freshet/command/retry/session_records.h"
 
 namespace freshet::command {
 namespace {
 
-constexpr int kDropRacesMax = 16;
-/// How long a document is needed: the thirty minutes of a session, plus the rounding of dates.
-constexpr int32_t kExpireAfterSeconds = 31 * 60;
-
-/// Reads the current version of one document by its _id.
-class ReadById {
-public:
-    ReadById(engine::Store& store, catalog::CollectionRef collection, const bson::OwnedDocument& id)
-        : store_(store), collection_(std::move(collection)) {
-        bson::Builder holder;
-        holder.add("_id", id.view());
-        holder_ = bson::OwnedDocument(holder.finish());
-    }
-    Status run() {
-        sync::Slice slice(store_.epochs());
-        if (!txn_.has_value()) {
-            txn_.emplace(store_);
-        }
-        catalog::RecordId id = 0;
-        return catalog::readDocumentById(*txn_, *collection_, holder_.view(), &id, &document_);
-    }
-    const sync::WaitToken& token() const { return txn_->token(); }
-    std::string takeDocument() { return std::move(document_); }
-
-private:
-    engine::Store& store_;
-    const catalog::CollectionRef collection_;
-    bson::OwnedDocument holder_;
-    std::optional<engine::Txn> txn_;
-    std::string document_;
-};
+/// Tries against conflicts and drops; then others get their turn, and after the last one it fails.
+constexpr int kAttemptsPerTurn = 8;
+constexpr int kAttemptsMax = 1'000;
 
 }  // namespace
 
@@ -54,113 +25,149 @@ catalog::IndexRequest expiryIndex(std::string_view field, std::string name, int3
     return request;
 }
 
-sync::Task<Status> readSessionDocument(Invocation& call,
-                                       const bson::OwnedDocument& id,
-                                       std::optional<bson::OwnedDocument>* found) {
-    found->reset();
-    catalog::CollectionRef collection =
-        call.services.catalog.find(kSessionsDb, kSessionsCollection);
-    if (collection == nullptr) {
-        co_return Status::ok();
+ReadSessionDocument::ReadSessionDocument(catalog::Catalog& catalog, const bson::OwnedDocument& id)
+    : store_(catalog.store()), collection_(catalog.find(kSessionsDb, kSessionsCollection)) {
+    bson::Builder holder;
+    holder.add("_id", id.view());
+    holder_ = bson::OwnedDocument(holder.finish());
+}
+
+Status ReadSessionDocument::run() {
+    if (collection_ == nullptr) {
+        return Status::ok();
     }
-    ReadById read(call.services.store, std::move(collection), id);
-    Status status = co_await drive(call, read);
+    sync::Slice slice(store_.epochs());
+    if (!txn_.has_value()) {
+        txn_.emplace(store_);
+    }
+    catalog::RecordId id = 0;
+    std::string document;
+    Status status = catalog::readDocumentById(*txn_, *collection_, holder_.view(), &id, &document);
     if (status.isOk()) {
-        *found = bson::OwnedDocument(read.takeDocument());
+        found_ = bson::OwnedDocument(std::move(document));
     }
-    co_return status.code() == Code::kNotFound ? Status::ok() : status;
+    return status.code() == Code::kNotFound ? Status::ok() : status;
 }
 
-sync::Task<StatusOr<int64_t>> readNewestNumber(Invocation& call) {
-    std::optional<bson::OwnedDocument> stored;
-    Status status =
-        co_await readSessionDocument(call, DoneStatements(call.generic.lsid).sessionId(), &stored);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    DoneStatements newest(call.generic.lsid);
-    if (stored.has_value()) {
-        newest.read(stored->view());
-    }
-    co_return newest.txnNumber();
+ReadSession::ReadSession(catalog::Catalog& catalog, const std::string& session) : stored_(session) {
+    read_.emplace(catalog, stored_.sessionId());
 }
 
-sync::Task<StatusOr<bool>> readWasCommitted(Invocation& call) {
-    std::optional<bson::OwnedDocument> stored;
-    Status status =
-        co_await readSessionDocument(call, DoneStatements(call.generic.lsid).sessionId(), &stored);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    if (!stored.has_value()) {
-        co_return false;
+Status ReadSession::run() {
+    FRESHET_RETURN_IF_ERROR(read_->run());
+    if (read_->found().has_value()) {
+        stored_.read(read_->found()->view());
     }
-    const bson::Element number = stored->view().find("txnNum");
-    const bson::Element state = stored->view().find("state");
-    co_return number.isInteger() &&
-        number.toInt64() == *call.generic.txnNumber&& state.isString() &&
-        state.stringValue() == "committed";
+    return Status::ok();
 }
 
-sync::Task<Status> SessionDocumentWriter::prepare() {
-    end();
-    catalog::Catalog& catalog = call_.services.catalog;
-    for (int attempt = 0; attempt < kDropRacesMax; ++attempt) {
-        collection_ = catalog.find(kSessionsDb, kSessionsCollection);
-        if (collection_ != nullptr) {
-            co_return Status::ok();
+Status ReadParts::run() {
+    for (; part_ < stored_.parts(); ++part_) {
+        if (!read_.has_value()) {
+            read_.emplace(catalog_, stored_.partId(part_));
         }
-        catalog::IndexCounts counts;
-        std::vector<catalog::IndexRequest> indexes;
-        indexes.push_back(expiryIndex("lastWriteDate", "lastWriteDate_1", kExpireAfterSeconds));
-        std::unique_ptr<catalog::Change> change =
-            catalog.createIndexes(kSessionsDb, kSessionsCollection, std::move(indexes), &counts);
-        Status status = co_await driveToEnd(*change);
-        FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+        FRESHET_RETURN_IF_ERROR(read_->run());
+        // One of an older number that is not overwritten yet does not count.
+        if (read_->found().has_value() &&
+            read_->found()->view().find("txnNum").toInt64() == stored_.txnNumber()) {
+            found_.read(read_->found()->view());
+        }
+        read_.reset();
     }
-    co_return Status(
-        Code::kConflict, Reason::kWriteConflict, "config.transactions is dropped again and again");
+    return Status::ok();
 }
 
-Status SessionDocumentWriter::enter(sync::WaitToken* token) {
+Status StoreSessionDocuments::run() {
+    for (;;) {
+        Status status = step();
+        if (status.isWouldBlock()) {
+            return status;
+        }
+        leave();
+        const bool mayTryAgain =
+            status.code() == Code::kConflict ||
+            (status.code() == Code::kCancelled && status.reason() == Reason::kNamespaceNotFound);
+        if (!mayTryAgain || ++attempts_ == kAttemptsMax) {
+            return status;
+        }
+        if (attempts_ % kAttemptsPerTurn == 0) {
+            token_ = sync::WaitToken::completed();
+            return Status::wouldBlock();
+        }
+    }
+}
+
+Status StoreSessionDocuments::step() {
+    FRESHET_RETURN_IF_ERROR(findCollection());
+    sync::Slice slice(catalog_.store().epochs());
+    FRESHET_RETURN_IF_ERROR(enter());
+    return write();
+}
+
+Status StoreSessionDocuments::findCollection() {
+    while (collection_ == nullptr) {
+        if (change_ == nullptr) {
+            collection_ = catalog_.find(kSessionsDb, kSessionsCollection);
+        }
+        if (collection_ != nullptr) {
+            break;
+        }
+        if (change_ == nullptr) {
+            catalog::IndexCounts counts;
+            std::vector<catalog::IndexRequest> indexes;
+            indexes.push_back(expiryIndex(
+                "lastWriteDate", "lastWriteDate_1", int32_t{SessionRecords::kNeededSeconds}));
+            change_ = catalog_.createIndexes(
+                kSessionsDb, kSessionsCollection, std::move(indexes), &counts);
+        }
+        Status status = change_->run();
+        if (status.isWouldBlock()) {
+            token_ = change_->token();
+            return status;
+        }
+        change_.reset();
+        FRESHET_RETURN_IF_ERROR(status);
+    }
+    return Status::ok();
+}
+
+Status StoreSessionDocuments::enter() {
     if (pass_.isInside()) {
         return Status::ok();
     }
-    FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, token));
+    FRESHET_RETURN_IF_ERROR(pass_.enter(collection_->gate, &token_));
     if (auto newer = catalog::newerDescription(*collection_)) {
         collection_ = std::move(newer);
     }
     return Status::ok();
 }
 
-Status SessionDocumentWriter::put(sync::WaitToken* token) {
-    for (; written_ < pending_.size(); ++written_) {
-        Status status = writer_->put(pending_[written_].view());
-        if (status.isWouldBlock()) {
-            *token = writer_->token();
-            return status;
-        }
-        if (!status.isOk()) {
-            writer_.reset();
-            return status;
-        }
+Status StoreSessionDocuments::write() {
+    if (!txn_.has_value()) {
+        txn_.emplace(catalog_.store());
+        FRESHET_RETURN_IF_ERROR(txn_->growDespiteShortage());
+        writer_.emplace(*txn_, collection_);
     }
-    writer_.reset();
-    return Status::ok();
+    for (; written_ < documents_.size(); ++written_) {
+        Status status = writer_->put(documents_[written_].view());
+        if (status.isWouldBlock()) {
+            token_ = writer_->token();
+        }
+        FRESHET_RETURN_IF_ERROR(status);
+    }
+    Status status = txn_->commit();
+    if (status.isWouldBlock()) {
+        token_ = txn_->token();
+    }
+    return status;
 }
 
-Status SessionDocumentWriter::writeCommitted(engine::Txn& txn, sync::WaitToken* token) {
-    return write(
-        txn, &call_.services.store, token, [this]() -> StatusOr<std::vector<bson::OwnedDocument>> {
-            DoneStatements none(call_.generic.lsid);
-            none.startNumber(*call_.generic.txnNumber);
-            std::vector<bson::OwnedDocument> documents = none.write(platform::wallMillis());
-            bson::Builder out;
-            out.addFields(documents.back().view()).add("state", "committed");
-            documents.back() = bson::OwnedDocument(out.finish());
-            return documents;
-        });
-}
-
-void SessionDocumentWriter::end() {
+void StoreSessionDocuments::leave() {
     writer_.reset();
+    txn_.reset();
     pass_.release();
+    collection_.reset();
+    written_ = 0;
 }
 
 }  // namespace freshet::command

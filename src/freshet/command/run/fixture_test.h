@@ -6,6 +6,7 @@
 #include "freshet/bson/compare.h"
 #include "freshet/bson/json.h"
 #include "freshet/command/dispatcher.h"
+#include "freshet/command/session_records.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
 #include "freshet/query/predicate.h"
@@ -64,6 +65,8 @@ protected:
         options.journalCommitIntervalMs = 5;
         options.recordBytesMax = recordBytesMax_;
         ASSERT_TRUE(disk_.makeDirectory("/data").isOk());
+        sessionRecords_ = makeSessionRecords();
+        options.eventKeeper = &keeperOf(*sessionRecords_);
         auto store = engine::Store::open(options);
         ASSERT_TRUE(store.isOk()) << store.status().toString();
         store_ = std::move(*store);
@@ -76,6 +79,7 @@ protected:
         facts.enableTestCommands = true;
         facts.authEnabled = isAuthEnabled_;
         facts.replicaSet = replicaSet_;
+        facts.sessionRecords = sessionRecords_;
         facts.requestShutdown = [this] { wasAskedToEnd_ = true; };
         facts.recentLog = [] { return std::vector<std::string>{"first", "second"}; };
         dispatcher_ = std::make_unique<Dispatcher>(*catalog_, std::move(facts));
@@ -212,6 +216,7 @@ protected:
 
     testing::MemoryFileSystem disk_;
     sync::LocalExecutor executor_;
+    std::shared_ptr<SessionRecords> sessionRecords_;  // outlive the store
     std::unique_ptr<engine::Store> store_;
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<Dispatcher> dispatcher_;

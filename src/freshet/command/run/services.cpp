@@ -28,6 +28,14 @@ query::MemoryLimits memoryLimits(const ParameterValues& values, const sync::Memo
     return limits;
 }
 
+/// Those that the store has replayed; without any, a crash forgets them.
+std::shared_ptr<SessionRecords> recordsOf(const ServerFacts& facts) {
+    auto records = facts.sessionRecords != nullptr ? facts.sessionRecords : makeSessionRecords();
+    records->setBytesMax(
+        SessionRecords::bytesMaxFor(facts.memory == nullptr ? 0 : facts.memory->bytesMax()));
+    return records;
+}
+
 }  // namespace
 
 Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
@@ -36,7 +44,8 @@ Services::Services(catalog::Catalog& theCatalog, ServerFacts theFacts)
       spill(*store.options().files,
             store.options().directory + "/_tmp",
             [this] { return memoryLimits(parameters, memory); }),
-      changes(std::make_unique<ChangeHub>(store.journal())) {
+      changes(std::make_unique<ChangeHub>(store.journal())),
+      records(recordsOf(facts)) {
     ParameterValues::set(parameters.enableTestCommands, facts.enableTestCommands ? 1 : 0);
     ParameterValues::set(parameters.journalCommitInterval, facts.journalCommitIntervalMs);
     ParameterValues::set(parameters.slowOpThresholdMs, facts.slowOpThresholdMs);
@@ -86,6 +95,7 @@ void Services::expireSessions() {
         sessions.expire(platform::wallMillis() - timeoutMs);
     cursors.killSessions(expired);
     transactions.abortOf(expired);
+    records->forgetStored(platform::wallMillis() - SessionRecords::kNeededSeconds * 1'000);
     const uint64_t now = platform::monotonicNanos();
     transactions.forget(now - std::min(now, static_cast<uint64_t>(timeoutMs) * 1'000'000));
 }

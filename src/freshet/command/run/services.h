@@ -7,6 +7,7 @@
 #include "freshet/command/diag/member_state.h"
 #include "freshet/command/dispatcher.h"
 #include "freshet/command/registry.h"
+#include "freshet/command/retry/record_storer.h"
 #include "freshet/command/retry/session_turns.h"
 #include "freshet/command/run/cursors.h"
 #include "freshet/command/run/operations.h"
@@ -71,6 +72,7 @@ struct Services {
     Users users;
     LogicalSessions sessions{LogicalSessions::maxFor(memory == nullptr ? 0 : memory->bytesMax())};
     SessionTurns sessionTurns;
+    const std::shared_ptr<SessionRecords> records;  // of statements and transactions
     Operations operations;
     WriteBlock writeBlock;
     MemberState member;
@@ -107,6 +109,8 @@ struct Services {
     /// commands, at their start and at each wait.
     ///   STEPS    false -> true, once
     sync::Atomic<bool> isShuttingDown{false};
+
+    RecordStorer recordStorer{catalog, *records};  // the last: it uses the store until its end
 };
 
 }  // namespace freshet::command

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// commitTransaction and abortTransaction.
-#include "freshet/catalog/event.h"
-#include "freshet/command/retry/session_documents.h"
+#include "freshet/command/retry/record_storer.h"
+#include "freshet/command/retry/statement_event.h"
 #include "freshet/command/run/tables.h"
 #include "freshet/command/txn/statement.h"
+#include "freshet/platform/clock.h"
 
 namespace freshet::command {
 namespace {
@@ -15,52 +16,41 @@ Status refuseOutside(const Invocation& call) {
                          std::string(call.command.name) + " must be run within a transaction");
 }
 
-/// The event that ends a transaction's commit: whose it was.
-Status addTransactionEvent(const Invocation& call, engine::Txn& txn) {
-    bson::Builder details;
-    details.add("lsid", bson::Document(call.generic.lsid));
-    details.add("txnNumber", *call.generic.txnNumber);
-    std::string event;
-    catalog::encodeDefinition(catalog::EventKind::kTransaction,
-                              {},
-                              {},
-                              {},
-                              bson::OwnedDocument(details.finish()).view(),
-                              &event);
-    return txn.addEvent(event);
-}
-
-/// Commits the transaction in progress, together with the session's document, which says so also
-/// after a restart.
+/// Commits the transaction in progress, with an event that says so also after a restart.
 sync::Task<Status> commit(Invocation& call, query::Transaction& transaction) {
     if (!transaction.hasChanges()) {
         transaction.abort();  // gives the snapshot back; there is nothing else
         call.services.transactions.end(call.generic.lsid, Transactions::State::kCommitted);
         co_return Status::ok();
     }
-    SessionDocumentWriter record(call);
-    Status status = co_await record.prepare();
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
-    const std::unique_ptr<catalog::Change> change = transaction.commit(
-        [&record, &call, &transaction](engine::Txn& txn, sync::WaitToken* token) {
-            // The session may have written its document since the time that the transaction reads.
-            FRESHET_RETURN_IF_ERROR(transaction.moveToNow());
-            Status written = record.writeCommitted(txn, token);
-            return written.isOk() ? addTransactionEvent(call, txn) : written;
+    StatusOr<SessionRecords::Use> record = co_await useRecord(call);
+    FRESHET_CO_RETURN_IF_ERROR(record.status());
+    const int64_t number = *call.generic.txnNumber;
+    record->beginCommit(call.services.store.journal().tailLsn());
+    const std::unique_ptr<catalog::Change> change =
+        transaction.commit([&call, number](engine::Txn& txn, sync::WaitToken*) {
+            return txn.addEvent(transactionEvent(call.generic.lsid, number));
         });
     call.hasTriedToWrite = true;
-    status = co_await driveToEnd(*change);
-    FRESHET_CO_RETURN_IF_ERROR(std::move(status));
+    Status status = co_await driveToEnd(*change);
+    if (!status.isOk()) {
+        record->hasFailed();
+        co_return status;
+    }
+    const bool mustStore = record->hasCommittedTransaction(number, platform::wallMillis());
     transaction.committed();
     call.services.transactions.end(
         call.generic.lsid, Transactions::State::kCommitted, change->commitLsn());
+    if (mustStore) {
+        co_await storeRecord(call);
+    }
     co_return Status::ok();
 }
 
-/// The commit of a transaction that this process no longer knows: done, if the session's document
+/// The commit of a transaction that this process no longer knows: done, if the session's record
 /// says so.
 sync::Task<Status> findCommit(Invocation& call, const Transactions::Known& known) {
-    StatusOr<bool> isCommitted = co_await readWasCommitted(call);
+    StatusOr<bool> isCommitted = co_await wasCommitted(call);
     FRESHET_CO_RETURN_IF_ERROR(isCommitted.status());
     co_return *isCommitted ? Status::ok() : checkState(*call.generic.txnNumber, known);
 }

@@ -5,7 +5,7 @@
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/admin/own_names.h"
 #include "freshet/command/error_map.h"
-#include "freshet/command/retry/session_documents.h"
+#include "freshet/command/retry/record_storer.h"
 #include "freshet/command/txn/read_concern.h"
 #include "freshet/command/txn/snapshot_read.h"
 #include "freshet/platform/clock.h"
@@ -48,9 +48,9 @@ sync::Task<Status> start(Invocation& call) {
                           "Only servers in a sharded cluster can start a new transaction at the "
                           "active transaction number");
     }
-    StatusOr<int64_t> stored = co_await readNewestNumber(call);
-    FRESHET_CO_RETURN_IF_ERROR(stored.status());
-    if (const int64_t newest = std::max(known.number, *stored); newest >= number) {
+    StatusOr<SessionRecords::Use> record = co_await useRecord(call);
+    FRESHET_CO_RETURN_IF_ERROR(record.status());
+    if (const int64_t newest = std::max(known.number, record->txnNumber()); newest >= number) {
         co_return tooOld(call, newest);
     }
     abortTransaction(call.services, session);
@@ -133,7 +133,7 @@ sync::Task<Status> unlessCommittedBefore(Invocation& call, Status unknown) {
     if (unknown.reason() != Reason::kNoSuchTransaction) {
         co_return unknown;
     }
-    StatusOr<bool> isCommitted = co_await readWasCommitted(call);
+    StatusOr<bool> isCommitted = co_await wasCommitted(call);
     FRESHET_CO_RETURN_IF_ERROR(isCommitted.status());
     co_return *isCommitted ? committedBefore(*call.generic.txnNumber) : std::move(unknown);
 }
