@@ -63,8 +63,8 @@ class Writer(threading.Thread):
         return part(wire.ask(db, {**command, 'lsid': self.session, 'txnNumber': bson.Int64(self.number)}))
 
     def run(self):
+        wire = Wire(self.port)
         try:
-            wire = Wire(self.port)
             while True:
                 self.answer = None
                 self.last = self.make()
@@ -78,6 +78,8 @@ class Writer(threading.Thread):
                 self.problem = failed
         except Exception as problem:  # pylint: disable=broad-except
             self.problem = problem
+        finally:
+            wire.close()
 
     def again(self, wire):
         """Sends the last write again."""
