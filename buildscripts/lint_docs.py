@@ -2,7 +2,7 @@
 """Every room has a README with the eight headings that names each of its public headers; every source
 starts with its licence line; local links in Markdown lead somewhere; the README opens with the two
 commands; the figure of the architecture is what draw_architecture draws; the sources and functions that docs/ARCHITECTURE.md
-names exist; comments and pages are without the turns of plain_words."""
+names exist; the list of decisions has them all; comments and pages are without the turns of plain_words."""
 import os
 import re
 
@@ -51,6 +51,15 @@ def check_links(root):
             if '://' not in target and not os.path.exists(os.path.join(root, os.path.dirname(path), target))]
 
 
+def check_decisions(root):
+    folder = 'docs/decisions'
+    if not os.path.isdir(os.path.join(root, folder)):
+        return []
+    listed = '\n'.join(common.read_lines(root, folder + '/README.md'))
+    return ['%s/README.md:1: does not list %s' % (folder, name) for name in sorted(os.listdir(os.path.join(root, folder)))
+            if name != 'README.md' and name not in listed]
+
+
 def check_figure(root):
     path = os.path.join(root, architecture.SVG)
     if os.path.exists(path) and '\n'.join(common.read_lines(root, architecture.SVG)) != architecture.svg(root):
@@ -86,7 +95,7 @@ def check(root):
     for command in ('buildscripts/run', 'buildscripts/test'):
         if command not in readme:
             problems.append('README.md:1: does not open with %s' % command)
-    return problems + check_links(root) + check_figure(root) + check_sources(root) + plain_words.check(root)
+    return problems + check_links(root) + check_figure(root) + check_sources(root) + check_decisions(root) + plain_words.check(root)
 
 
 if __name__ == '__main__':

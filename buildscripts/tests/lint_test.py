@@ -131,6 +131,11 @@ class LintTest(unittest.TestCase):
     def test_docs_refuses_a_citation_that_leads_nowhere(self):
         self.assert_caught(lint_docs, 'src/freshet/low/a.cpp', 'int a;  // see DESIGN 3.5\n', 'cite a page of docs/design')
 
+    def test_docs_refuses_a_decision_that_is_not_listed(self):
+        self.write('docs/decisions/README.md', '- [0001](0001-a.md): a\n')
+        self.write('docs/decisions/0001-a.md', 'A.\n')
+        self.assert_caught(lint_docs, 'docs/decisions/0002-b.md', 'B.\n', 'does not list 0002-b.md')
+
     def test_docs_lets_code_be(self):
         self.write('docs/a.md', 'A question: who is it? `his` is a word.\n```\nhe = 1\n```\n')
         self.assertEqual(lint_docs.check(self.root), [])

@@ -316,10 +316,6 @@ public:
     /// nothing written, no limit of time.
     void pause();
     Status resume();
-    /// From here on it sees, besides its own writes, what is committed now, and what it writes
-    /// conflicts only with what is committed later: for last writes that have nothing to do with
-    /// what was read. kConflict (kSnapshotTooOld): the snapshot has ended. REQUIRES: open.
-    Status moveToNow();
 
     /// REQUIRES: the last call returned WouldBlock, Waits::kForToken.
     const sync::WaitToken& token() const;

@@ -25,15 +25,7 @@ public:
     ~Transaction();
 
     /// Takes a snapshot of the past instead, and Txn::pause() and resume(): see there.
-    Status beginAt(const engine::Snapshot& snapshot) {
-        isOfThePast_ = true;
-        return txn_.beginAt(snapshot);
-    }
-    /// Before writes of the commit's own, which should not conflict with what was committed since
-    /// the past that it reads. Errors as Txn::moveToNow().
-    Status moveToNow() {
-        return std::exchange(isOfThePast_, false) ? txn_.moveToNow() : Status::ok();
-    }
+    Status beginAt(const engine::Snapshot& snapshot) { return txn_.beginAt(snapshot); }
     void pause() { txn_.pause(); }
     Status resume() { return txn_.resume(); }
 
@@ -89,7 +81,6 @@ private:
     std::map<std::string, std::shared_ptr<catalog::Collection>> created_;  // by db.collection
     uint64_t heldBytes_ = kEmptyBytes;
     bool isOver_ = false;
-    bool isOfThePast_ = false;
 };
 
 /// What an operation reads and writes in: transactions of its own, one for each document that it

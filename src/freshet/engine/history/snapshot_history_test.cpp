@@ -153,27 +153,6 @@ TEST_F(SnapshotHistoryTest, WritesInASnapshotOfThePastConflictWithLaterOnes) {
     EXPECT_EQ((Contents{{"a", "1"}, {"b", "2"}}), at(now()));
 }
 
-TEST_F(SnapshotHistoryTest, LastWritesMayBeOfNow) {
-    open();
-    put("a", "0");
-    for (const uint64_t limitMs : {0, 60'000}) {
-        const Snapshot past = snapshotOfNow(*store_);
-        put("a", "1");
-        Txn txn(*store_, OnConflict::kFail);
-        ASSERT_TRUE(txn.beginAt(past).isOk());
-        ASSERT_TRUE(limitMs == 0 || txn.endAfter(limitMs).isOk());
-        ASSERT_TRUE(txn.put(*tree_, "b", "2").isOk());
-        ASSERT_TRUE(txn.moveToNow().isOk());
-        EXPECT_EQ("1", valueOf(txn, *tree_, "a"));
-        EXPECT_EQ("2", valueOf(txn, *tree_, "b"));
-        put("c", "later");
-        EXPECT_EQ(Reason::kWriteConflict, txn.put(*tree_, "c", "2").reason());
-        ASSERT_TRUE(txn.put(*tree_, "a", "2").isOk());
-        ASSERT_TRUE(commitAndWait(txn).isOk());
-        EXPECT_EQ((Contents{{"a", "2"}, {"b", "2"}, {"c", "later"}}), at(now()));
-    }
-}
-
 TEST_F(SnapshotHistoryTest, AShortWindowPasses) {
     open();
     store_->keepHistory(1, false);

@@ -105,24 +105,6 @@ Status Txn::resume() {
     return self.pinPast(slice);
 }
 
-Status Txn::moveToNow() {
-    Impl& self = *impl_;
-    invariant(self.state == Impl::State::kOpen);
-    sync::Slice slice(self.core->epochs);
-    if (self.hasEnded()) {
-        return Impl::snapshotTooOld();
-    }
-    const bool wasPinned = self.pin.isPinned();
-    self.unpin();
-    self.late.reset();
-    self.pin.ts = self.core->table.snapshot();
-    // Else its entry keeps the older snapshot, and with it this one.
-    if (wasPinned) {
-        slice.participant().pin(&self.pin);
-    }
-    return Status::ok();
-}
-
 Status Txn::get(Tree& tree, ByteView key, std::string* value) {
     sync::Slice slice(impl_->core->epochs);
     ByteView found;
