@@ -87,14 +87,15 @@ uint64_t Housekeeper::writeNotes(uint64_t now) {
     if (now < notesDue_) {
         return notesDue_;
     }
-    if (notesDue_ == 0) {
-        writeNote("new primary");
-    } else if (services_.store.journal().tailLsn() == loggedAtNote_ &&
-               ParameterValues::get(services_.parameters.writePeriodicNoops) != 0 &&
-               !services_.writeBlock.isLocked()) {
-        writeNote("periodic noop");
+    const journal::Journal& journal = services_.store.journal();
+    // A note must not wait: a shutdown would wait for it.
+    const bool mayWrite = !journal.isOutOfSpace() && !services_.writeBlock.isLocked();
+    const bool isQuiet = journal.tailLsn() == loggedAtNote_ &&
+                         ParameterValues::get(services_.parameters.writePeriodicNoops) != 0;
+    if (mayWrite && (notesDue_ == 0 || isQuiet)) {
+        writeNote(notesDue_ == 0 ? "new primary" : "periodic noop");
     }
-    loggedAtNote_ = services_.store.journal().tailLsn();
+    loggedAtNote_ = journal.tailLsn();
     const int64_t seconds = ParameterValues::get(services_.parameters.periodicNoopIntervalSecs);
     notesDue_ = now + static_cast<uint64_t>(seconds) * 1'000 * kNanosPerMilli;
     return notesDue_;
