@@ -48,12 +48,12 @@ class OplogTest(unittest.TestCase):
             self.assertEqual(caught.exception.code, code)
 
     def test_a_quiet_member_goes_with_the_time(self):
-        with harness.Server(arguments=['--replSet', 'rs0', '--setParameter', 'periodicNoopIntervalSecs=1']) as server:
-            client = self.enterContext(server.client(directConnection=True))
-            tail = client.local['oplog.rs'].find({'o.msg': 'periodic noop'}, cursor_type=pymongo.CursorType.TAILABLE_AWAIT)
+        arguments = ['--replSet', 'rs0', '--setParameter', 'periodicNoopIntervalSecs=1']
+        with harness.Server(arguments=arguments) as server, server.client(directConnection=True) as client:
             entries = []
-            while len(entries) < 4 and tail.alive:
-                entries += list(tail)
+            with client.local['oplog.rs'].find({'o.msg': 'periodic noop'}, cursor_type=pymongo.CursorType.TAILABLE_AWAIT) as tail:
+                while len(entries) < 4 and tail.alive:
+                    entries += list(tail)
             for earlier, later in zip(entries, entries[2:]):  # the time of an entry is that of the one before, or later
                 self.assertGreater(later['ts'].time, earlier['ts'].time)
             self.assertGreaterEqual(client.admin.command('ping')['operationTime'], entries[-1]['ts'])
