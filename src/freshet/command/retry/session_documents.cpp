@@ -113,12 +113,11 @@ Status StoreSessionDocuments::findCollection() {
             break;
         }
         if (change_ == nullptr) {
-            catalog::IndexCounts counts;
             std::vector<catalog::IndexRequest> indexes;
             indexes.push_back(expiryIndex(
                 "lastWriteDate", "lastWriteDate_1", int32_t{SessionRecords::kNeededSeconds}));
             change_ = catalog_.createIndexes(
-                kSessionsDb, kSessionsCollection, std::move(indexes), &counts);
+                kSessionsDb, kSessionsCollection, std::move(indexes), &ofChange_);
         }
         Status status = change_->run();
         if (status.isWouldBlock()) {

@@ -93,6 +93,7 @@ private:
 
     catalog::Catalog& catalog_;
     const std::vector<bson::OwnedDocument> documents_;
+    catalog::IndexCounts ofChange_;            // of no interest, but it outlives change_
     std::unique_ptr<catalog::Change> change_;  // makes the collection; null: not needed
     catalog::CollectionRef collection_;
     catalog::GatePass pass_;
