@@ -10,6 +10,9 @@ namespace {
 /// this often, the key belongs to a document that the filter does not match.
 constexpr int kInsertAttemptsMax = 3;
 
+/// Documents of so many bytes, before and after together, are not kept beside the commit.
+constexpr size_t kLargeBytes = 1u << 20;
+
 /// {_id: ...} of a document that starts with it.
 bson::OwnedDocument idOf(bson::Document document) {
     bson::Builder id;
@@ -157,6 +160,11 @@ Status ModifyOp::write() {
         return conflicted(Step::kRead);
     }
     FRESHET_RETURN_IF_ERROR(status);
+    writtenBytes_ = before_.size() + after_.bytes().size();
+    if (writtenBytes_ >= kLargeBytes) {  // the commit has its own copy
+        before_ = std::string();
+        after_ = bson::OwnedDocument();
+    }
     step_ = Step::kCommit;
     return Status::ok();
 }
@@ -165,7 +173,7 @@ Status ModifyOp::commitOne() {
     if (!changed_.has_value()) {
         count(fate_, &changed_.emplace());
     }
-    Status status = commit(*changed_, before_.size() + after_.bytes().size());
+    Status status = commit(*changed_, writtenBytes_);
     if (mayTryAgain(status)) {
         return conflicted(Step::kRead);
     }
@@ -189,7 +197,7 @@ void ModifyOp::noteChange() {
     if (fate_ == Fate::kReplace && !inRecordOrder) {
         moved_.insert(id_);
     }
-    bytesInSnapshot_ += before_.size() + after_.view().size();
+    bytesInSnapshot_ += writtenBytes_;
     if (txn_.isShared()) {
         return;
     }

@@ -80,6 +80,7 @@ private:
     Step step_ = Step::kStart;
     catalog::RecordId id_ = 0;
     std::string before_;
+    size_t writtenBytes_ = 0;  // of the document before and after
     Fate fate_ = Fate::kKeep;
     bson::OwnedDocument after_;
     bool lostOne_ = false;  // a matching document was lost to a conflict
