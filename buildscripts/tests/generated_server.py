@@ -68,8 +68,7 @@ class Target:
         return self.connection.ask_bytes(raw) if whole else self.connection.ask(raw)
 
     def cpu(self):
-        """Seconds of processor time that the server has used, its threads together."""
-        return time.clock_gettime((~self.server.process.pid << 3) | 2)
+        return self.server.processor_seconds()
 
     def has_ended(self):
         """Whether the server is ending: a crash closes its sockets before its process can be waited for."""

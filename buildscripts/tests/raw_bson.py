@@ -142,13 +142,19 @@ def _around(value, path):
     return prefix, b''.join(reversed(behind)), lengths
 
 
+def op_msg(document, more=b''):
+    """An OP_MSG with an encoded command; `more`: sections behind it."""
+    body = b'\0\0\0\0\0' + document + more
+    return struct.pack('<iiii', 16 + len(body), 1, 0, 2013) + body
+
+
 def message(*pairs, sequence=None):
     """An OP_MSG of one command; `sequence`: a name and documents that come in a section of their own."""
-    body = b'\0\0\0\0\0' + document_bytes(pairs)
+    more = b''
     if sequence:
         section = name_bytes(sequence[0]) + b''.join(encode(document)[1] for document in sequence[1])
-        body += b'\1' + struct.pack('<i', 4 + len(section)) + section
-    return struct.pack('<iiii', 16 + len(body), 1, 0, 2013) + body
+        more = b'\1' + struct.pack('<i', 4 + len(section)) + section
+    return op_msg(document_bytes(pairs), more)
 
 
 def top_fields(data, wanted=('ok', 'code', 'codeName', 'errmsg', 'writeErrors', 'cursor', 'n')):

@@ -2,6 +2,7 @@
 #include "freshet/command/background/housekeeper.h"
 
 #include "freshet/command/access/replica_set_member.h"
+#include "freshet/command/background/block_on.h"
 #include "freshet/command/oplog/note.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
@@ -105,11 +106,7 @@ void Housekeeper::writeNote(std::string_view message) {
     bson::Builder note;
     note.add("msg", message);
     NoteWriter writer(services_.store, bson::OwnedDocument(note.finish()).view());
-    Status status = writer.run();
-    while (status.isWouldBlock()) {
-        sync::blockOn(writer.token());
-        status = writer.run();
-    }
+    const Status status = blockOnAll(writer);
     if (!status.isOk()) {
         telemetry::logWarning("command", "A note could not be logged: " + status.toString());
     }

@@ -121,10 +121,9 @@ private:
     // Guarded by mutex_:
     std::unordered_map<std::string, Group> groups_;  // by place
     size_t waiting_ = 0;                             // in all
-    journal::Lsn begun_ =
-        0;  // events of commits below have been shown, perhaps not all of the last
+    Place clean_;                                    // all events of commits below have been shown
+    journal::Lsn begun_ = 0;  // the same, but of the last of them perhaps not all
     journal::Lsn first_ = 0;  // no listener needs one below
-    Place clean_;             // all have been shown
     sync::WaitToken awaited_ = sync::WaitToken::completed();
     int seatsLeft_;
     bool hasFailed_ = false;
