@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import harness
-from generator import DB, INTERNAL, fill
+from generator import DB, fill, is_internal
 from raw_bson import MESSAGE_BYTES_MAX, Connection, message
 
 SMALL_STACK = 1 << 20
@@ -104,7 +104,7 @@ class Target:
         if error is None:
             return Outcome('ok', seconds=seconds, cpu=self.cpu() - cpu)
         code, text = error
-        kind = 'internal' if code in INTERNAL or not isinstance(code, int) else 'error'
+        kind = 'internal' if is_internal(code, text) else 'error'
         return Outcome(kind, text, code, seconds, self.cpu() - cpu)
 
     def run(self, case, language):

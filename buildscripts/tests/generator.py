@@ -237,6 +237,15 @@ CHANGING = {'applyOps', 'create', 'createUser', 'createIndexes', 'collMod', 'del
             'update', 'updateUser'}
 # Codes of replies that say that the server is wrong, not the input.
 INTERNAL = {1, 8}
+# What mongod says with such a code of the input.
+ANSWERS_WITH_INTERNAL_CODES = {(8, 'applyOps had one or more errors applying ops')}
+
+
+def is_internal(code, text):
+    """Whether an error says that the server is wrong."""
+    return not isinstance(code, int) or (code in INTERNAL and (code, text) not in ANSWERS_WITH_INTERNAL_CODES)
+
+
 FIELDS = ('$n', '$s', '$d', '$l', '$o', '$b', '$m', '$p', '$x', '$f')
 COMMON = [1, '$n', '$s', '$d', '$l', '$o', '$p', 'n', 's', Document(), doc(n=1), doc(n='$n'), doc(n='y'), doc(n='number'), True, False, [1], ['n'],
           [doc(n=1)], [doc(('$limit', 1))], doc(('o.n', 1)), doc(l=1), doc(l=[1]), doc(n=doc(('and', 1))), [], doc(p=doc(v=1)), [1, 2], '$x', '$f', b'x', Long(1), 0.5]
