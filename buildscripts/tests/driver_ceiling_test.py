@@ -46,5 +46,59 @@ def alone(one):
 for each in attacks.ALL:
     setattr(CeilingTest, 'test_' + each.__name__, alone(each))
 
+class LargeDocumentsTest(unittest.TestCase):
+    """What an application does to documents of 16 MB goes well under the same ceiling."""
+    SIZE = 16_000_000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server(arguments=['--memoryLimitGB', str(attacks.CEILING)]).start()
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.client = cls.server.client()
+        cls.addClassCleanup(cls.client.close)
+
+    def setUp(self):
+        self.collection = self.client.large.documents
+        self.collection.drop()
+        self.collection.insert_one({'_id': 1, 'text': 'a' * self.SIZE})
+
+    def expect(self, letter, **fields):
+        found = self.collection.find_one({'_id': 1})
+        self.assertEqual(found.pop('text'), letter * self.SIZE)
+        self.assertEqual(found, {'_id': 1, **fields})
+
+    def test_a_field_beside_the_large_one(self):
+        for number in range(1, 4):
+            self.collection.update_many({}, {'$inc': {'number': 1}})
+            self.expect('a', number=number)
+
+    def test_the_large_field(self):
+        for letter in 'bcd':
+            self.collection.update_one({'_id': 1}, {'$set': {'text': letter * self.SIZE}})
+            self.expect(letter)
+
+    def test_the_whole_document(self):
+        for letter in 'bcd':
+            self.collection.replace_one({'_id': 1}, {'text': letter * self.SIZE})
+            self.expect(letter)
+
+    def test_a_pipeline(self):
+        for number in range(1, 4):
+            self.collection.update_many({}, [{'$set': {'number': number}}, {'$unset': 'nothing'}])
+            self.expect('a', number=number)
+
+    def test_a_document_that_is_returned(self):
+        for after in (False, True):
+            found = self.collection.find_one_and_update({'_id': 1}, {'$set': {'text': 'b' * self.SIZE}}, return_document=after)
+            self.assertEqual(found, {'_id': 1, 'text': ('b' if after else 'a') * self.SIZE})
+        self.assertEqual(self.collection.find_one_and_delete({}), found)
+        self.assertEqual(self.collection.count_documents({}), 0)
+
+    def test_an_upsert(self):
+        self.collection.drop()
+        self.collection.update_one({'_id': 1}, {'$set': {'text': 'b' * self.SIZE}}, upsert=True)
+        self.expect('b')
+
+
 if __name__ == '__main__':
     unittest.main()

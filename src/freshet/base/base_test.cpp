@@ -2,6 +2,7 @@
 #include "freshet/base/bytes.h"
 #include "freshet/base/checksum.h"
 #include "freshet/base/cut_text.h"
+#include "freshet/base/free_memory.h"
 #include "freshet/base/spare_strings.h"
 #include "freshet/base/status.h"
 
@@ -119,6 +120,13 @@ TEST(Status, CutsItsText) {
     EXPECT_TRUE(status.text().ends_with("x..."));
     EXPECT_EQ(4096u, status.withContext("while reading").text().size());
     EXPECT_EQ(4096u, badValue(std::string(4096, 'x')).text().size());
+}
+
+TEST(FreeMemory, LeavesAnEmptyStringWithoutMemory) {
+    std::string text(1000, 'x');
+    freeMemory(&text);
+    EXPECT_TRUE(text.empty());
+    EXPECT_EQ(text.capacity(), std::string().capacity());
 }
 
 }  // namespace

@@ -22,9 +22,22 @@ void appendCString(std::string& out, std::string_view text) {
     out.push_back('\0');
 }
 
+/// Values of so many bytes are given the room that they need, and what follows them a little.
+constexpr size_t kLargeBytes = 1u << 20;
+constexpr size_t kRoomBehindLarge = 4096;
+
+/// A string doubles its capacity when it grows: a document of 16 MB would take twice its memory for
+/// the few bytes behind its largest value.
+void appendValue(std::string& out, std::string_view bytes) {
+    if (bytes.size() >= kLargeBytes) {
+        out.reserve(out.size() + bytes.size() + kRoomBehindLarge);
+    }
+    out.append(bytes);
+}
+
 void appendString(std::string& out, std::string_view text) {
     appendLe<uint32_t>(out, static_cast<uint32_t>(text.size() + 1));
-    out.append(text);
+    appendValue(out, text);
     out.push_back('\0');
 }
 
@@ -150,7 +163,7 @@ Builder& Builder::add(std::string_view name, Binary value) {
     char* at = header(name, Type::kBinary, 5);
     storeLe(at, static_cast<uint32_t>(value.bytes.size()));
     at[4] = static_cast<char>(value.subtype);
-    out_->append(value.bytes);
+    appendValue(*out_, value.bytes);
     return *this;
 }
 
@@ -168,19 +181,19 @@ Builder& Builder::addAs(std::string_view name, const Element& element) {
 
 Builder& Builder::add(const Element& element) {
     dcheck(open_);
-    out_->append(element.whole());
+    appendValue(*out_, element.whole());
     return *this;
 }
 
 Builder& Builder::addFields(Document document) {
     dcheck(open_);
-    out_->append(document.bytes().substr(4, document.size() - 5));
+    appendValue(*out_, document.bytes().substr(4, document.size() - 5));
     return *this;
 }
 
 Builder& Builder::addRaw(std::string_view name, Type type, ByteView value) {
     header(name, type, 0);
-    out_->append(value);
+    appendValue(*out_, value);
     return *this;
 }
 

@@ -9,6 +9,7 @@
 #include "freshet/bson/view.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,6 +108,8 @@ public:
     size_t size() const { return out_->size() - start_; }
     /// The offset of the next byte in the string that it appends to.
     size_t endsAt() const { return out_->size(); }
+    /// How many bytes the string takes without more memory.
+    size_t roomLeft() const { return out_->capacity() - out_->size(); }
 
 private:
     Builder(Builder* parent, std::string_view name, Type type);
@@ -132,6 +135,18 @@ public:
 
 private:
     std::string bytes_;
+};
+
+/// A document that its copies share, for large ones that several parts keep. Any thread.
+class SharedDocument {
+public:
+    SharedDocument() = default;
+    SharedDocument(OwnedDocument document)  // NOLINT: wherever one of its own is given
+        : document_(std::make_shared<const OwnedDocument>(std::move(document))) {}
+    Document view() const { return document_ == nullptr ? Document() : document_->view(); }
+
+private:
+    std::shared_ptr<const OwnedDocument> document_;  // null: the empty one
 };
 
 /// Bytes of all documents together, and of the list.

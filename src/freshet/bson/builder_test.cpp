@@ -65,6 +65,23 @@ TEST(Builder, ZerosInNamesCannotBreakTheDocument) {
     EXPECT_EQ(Document(bytes).fieldCount(), 2);
 }
 
+TEST(Builder, ALargeValueTakesNoMoreThanItsOwnMemory) {
+    const std::string large(10u << 20, 'x');
+    Builder builder;
+    builder.add("large", large).add("small", 1);
+    const std::string bytes = builder.finish();
+    EXPECT_LT(bytes.capacity(), large.size() + (large.size() >> 4));
+    EXPECT_EQ(Document(bytes).find("large").stringValue(), large);
+}
+
+TEST(SharedDocument, CopiesShareTheBytes) {
+    const SharedDocument none;
+    EXPECT_TRUE(none.view().isEmpty());
+    const SharedDocument one(OwnedDocument(Builder().add("a", 1).finish()));
+    const SharedDocument other = one;
+    EXPECT_EQ(one.view().bytes().data(), other.view().bytes().data());
+}
+
 TEST(ObjectId, IsNewEachTime) {
     std::set<std::string> seen;
     for (int i = 0; i < 1000; ++i) {

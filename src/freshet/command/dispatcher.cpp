@@ -3,6 +3,7 @@
 /// the handler, and adds the reply's envelope.
 #include "freshet/command/dispatcher.h"
 
+#include "freshet/base/free_memory.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/background/housekeeper.h"
@@ -110,7 +111,7 @@ private:
     sync::Task<Reply> answer(const wire::Request& request, int32_t responseTo);
     void endExhaust() {
         if (!exhaustRequest_.empty()) {
-            exhaustRequest_ = std::string();
+            freeMemory(&exhaustRequest_);
             exhaustHold_.release();
         }
     }

@@ -136,7 +136,7 @@ TEST_F(LongForOneDocument, ASchemaIsInterrupted) {
 
 TEST_F(LongForOneDocument, AnUpdateIsInterrupted) {
     const bson::OwnedDocument spec = json(R"({"$pull": {"l": {"$or": )" + conditions_ + "}}}");
-    const auto update = UpdateProgram::compile(spec.view(), {});
+    const auto update = UpdateProgram::compile(spec, {});
     ASSERT_TRUE(update.isOk()) << update.status().toString();
     interrupt();
     bool changed = false;

@@ -35,7 +35,7 @@ void fuzzFilter(Document filter, Document document) {
 }
 
 void fuzzUpdate(Document update, Document document) {
-    auto program = UpdateProgram::compile(update, Document());
+    auto program = UpdateProgram::compile(bson::OwnedDocument(update), Document());
     if (!program.isOk()) {
         return;
     }

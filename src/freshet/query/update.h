@@ -16,7 +16,7 @@ public:
     /// `update` has operators or is a replacement (not a pipeline). `arrayFilters`: bytes of an
     /// array, may be empty. Errors are the client's: kFailedToParse (unknown modifier),
     /// kConflictingUpdateOperators, kBadValue ...
-    static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::Document update,
+    static StatusOr<std::unique_ptr<UpdateProgram>> compile(bson::SharedDocument update,
                                                             bson::Document arrayFilters);
     /// [{$set: ...}, ...], as DocumentPipeline.
     static StatusOr<std::unique_ptr<UpdateProgram>> compilePipeline(bson::Document stages,

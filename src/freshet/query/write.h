@@ -79,7 +79,7 @@ Status checkInsert(bson::Document document);
 
 struct UpdateRequest {
     bson::OwnedDocument filter;
-    bson::OwnedDocument update;  // operators or a replacement; an array's bytes if isPipeline
+    bson::SharedDocument update;  // operators or a replacement; an array's bytes if isPipeline
     bool isPipeline = false;
     bson::OwnedDocument variables;  // as evaluateLet() makes them; {} none
     bson::OwnedDocument hint;

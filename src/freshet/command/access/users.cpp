@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/access/users.h"
 
+#include "freshet/base/free_memory.h"
+
 #include <mutex>
 
 namespace freshet::command {
@@ -34,7 +36,7 @@ void Users::remember(UserRef user, uint64_t generation) {
         cached_.clear();
     }
     auto kept = std::make_shared<User>(*user);
-    kept->stored = bson::OwnedDocument();
+    freeMemory(&kept->stored);
     cached_[user->id()] = std::move(kept);
 }
 

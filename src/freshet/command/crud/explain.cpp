@@ -209,7 +209,7 @@ Status countChanges(const query::UpdateRequest& update, bson::Document documents
     StatusOr<std::unique_ptr<query::UpdateProgram>> program =
         update.isPipeline
             ? query::UpdateProgram::compilePipeline(update.update.view(), update.variables.view())
-            : query::UpdateProgram::compile(update.update.view(), update.arrayFilters.view());
+            : query::UpdateProgram::compile(update.update, update.arrayFilters.view());
     FRESHET_RETURN_IF_ERROR(program.status());
     FRESHET_ASSIGN_OR_RETURN(
         auto matcher, query::Matcher::compile(update.filter.view(), update.variables.view()));

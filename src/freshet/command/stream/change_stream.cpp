@@ -2,6 +2,7 @@
 #include "freshet/command/stream/change_stream.h"
 
 #include "freshet/base/assert.h"
+#include "freshet/base/free_memory.h"
 #include "freshet/catalog/documents.h"
 #include "freshet/command/stream/change_document.h"
 #include "freshet/command/stream/log_events.h"
@@ -55,7 +56,7 @@ public:
         if (isAtEvent_ && event_ != nullptr) {
             return giveInvalidate(document);
         }
-        document_ = {};
+        freeMemory(&document_);
         if (event_ == nullptr) {
             FRESHET_RETURN_IF_ERROR(nextEvent());
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Store::Impl: from the files to a usable store.
+#include "freshet/base/free_memory.h"
 #include "freshet/engine/checkpoint/done_record.h"
 #include "freshet/engine/commit_reader.h"
 #include "freshet/engine/event_keeper.h"
@@ -235,7 +236,7 @@ Status Store::Impl::replayCommit(const journal::RecordView& record, ChainJoiner&
         for (std::string& body : earlier) {
             FRESHET_ASSIGN_OR_RETURN(CommitReader part, CommitReader::open(body));
             FRESHET_RETURN_IF_ERROR(replayChanges(part, ts, first));
-            body = {};
+            freeMemory(&body);
         }
     }
     FRESHET_RETURN_IF_ERROR(replayChanges(reader, ts, first));

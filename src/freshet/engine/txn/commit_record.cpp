@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/engine/txn/commit_record.h"
 
+#include "freshet/base/free_memory.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,6 +20,16 @@ void reserveExactly(std::string* bytes, size_t more) {
         larger.reserve(bytes->size() + more);
         larger.append(*bytes);
         *bytes = std::move(larger);
+    }
+}
+
+/// Empties the string; a large one gives its memory back, for the record waits for the journal.
+void dropBytes(std::string* bytes) {
+    constexpr size_t kKeptBytes = 1u << 20;
+    if (bytes->capacity() > kKeptBytes) {
+        freeMemory(bytes);
+    } else {
+        bytes->clear();
     }
 }
 
@@ -92,7 +104,7 @@ void CommitRecordWriter::seal(int64_t wallMs, bool isLast) {
         appendLe(body_, static_cast<uint32_t>(sealed_.size()));
         appendLe(body_, uint32_t{isLast});
     }
-    events_.clear();
+    dropBytes(&events_);
     ops_ = 0;
     eventCount_ = 0;
 }

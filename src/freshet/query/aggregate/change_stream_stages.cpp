@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The stages of pipelines over a TailSource: $changeStream, $changeStreamSplitLargeEvent, and the
 /// check behind the last one that each event can be resumed from.
+#include "freshet/base/free_memory.h"
 #include "freshet/bson/json.h"
 #include "freshet/query/aggregate.h"
 #include "freshet/query/aggregate/stages.h"
@@ -125,7 +126,7 @@ public:
 
     Status next(Output* out) override {
         while (at_ == starts_.size()) {
-            bytes_ = std::string();
+            freeMemory(&bytes_);
             FRESHET_RETURN_IF_ERROR(input().next(out));
             if (out->isEnd) {
                 return Status::ok();

@@ -46,13 +46,15 @@ StatusOr<std::unique_ptr<DocumentPipeline>> DocumentPipeline::parse(Document sta
 StatusOr<OwnedDocument> DocumentPipeline::apply(Document document) const {
     ExprContext context;
     context.nowMillis = platform::wallMillis();
-    std::string bytes(document.bytes());
+    std::string bytes;
     std::string next;
+    Document current = document;
     for (const auto& step : impl_->steps) {
-        FRESHET_RETURN_IF_ERROR(step->apply(Document(bytes), &context, &next));
+        FRESHET_RETURN_IF_ERROR(step->apply(current, &context, &next));
         bytes.swap(next);
+        current = Document(bytes);
     }
-    return OwnedDocument(std::move(bytes));
+    return impl_->steps.empty() ? OwnedDocument(document) : OwnedDocument(std::move(bytes));
 }
 
 StatusOr<OwnedDocument> evaluateLet(Document let) {

@@ -327,7 +327,7 @@ protected:
             return;
         }
         ASSERT_EQ(result->matched, static_cast<int64_t>(ids.size())) << what;
-        auto program = UpdateProgram::compile(update.view(), bson::Document());
+        auto program = UpdateProgram::compile(update, bson::Document());
         ASSERT_TRUE(program.isOk());
         int64_t modified = 0;
         for (int32_t id : ids) {

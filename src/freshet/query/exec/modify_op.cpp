@@ -2,6 +2,8 @@
 /// The steps of update and delete.
 #include "freshet/query/exec/modify_op.h"
 
+#include "freshet/base/free_memory.h"
+
 namespace freshet::query {
 
 namespace {
@@ -137,6 +139,7 @@ Status ModifyOp::readAgain() {
 Status ModifyOp::decideFate() {
     FRESHET_ASSIGN_OR_RETURN(fate_, decide(bson::Document(before_), &after_));
     if (fate_ == Fate::kKeep) {
+        takeAnswer(fate_, &before_, &after_);
         count(fate_, &result_);
         ++handled_;
         next();
@@ -161,9 +164,10 @@ Status ModifyOp::write() {
     }
     FRESHET_RETURN_IF_ERROR(status);
     writtenBytes_ = before_.size() + after_.bytes().size();
+    takeAnswer(fate_, &before_, &after_);
     if (writtenBytes_ >= kLargeBytes) {  // the commit has its own copy
-        before_ = std::string();
-        after_ = bson::OwnedDocument();
+        freeMemory(&before_);
+        freeMemory(&after_);
     }
     step_ = Step::kCommit;
     return Status::ok();

@@ -35,6 +35,8 @@ protected:
     virtual bool isReplacement() const { return false; }
     /// The scans' work, without what was written.
     WorkDone workOfScans() const;
+    /// Neither document is needed any more: what the client gets may be moved out of them.
+    virtual void takeAnswer(Fate, std::string* before, bson::OwnedDocument* after) = 0;
     /// Counts a document that has been handled. A document to be returned is moved there.
     virtual void count(Fate fate, WriteResult* result) = 0;
     /// The scan has found nothing: what to insert instead, if anything.

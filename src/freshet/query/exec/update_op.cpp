@@ -25,10 +25,12 @@ struct Answer {
         return answer;
     }
 
+    /// REQUIRES: a projection.
     StatusOr<bson::OwnedDocument> of(bson::Document document, const Matcher& matcher) const {
-        return projection == nullptr ? StatusOr<bson::OwnedDocument>(bson::OwnedDocument(document))
-                                     : projection->apply(document, &matcher);
+        return projection->apply(document, &matcher);
     }
+    bool isWhole() const { return returning != Returning::kNothing && projection == nullptr; }
+    bool isPart() const { return returning != Returning::kNothing && projection != nullptr; }
 };
 
 /// The document that an upsert inserts: `supplied`, or what the program makes.
@@ -74,12 +76,19 @@ private:
             fillTimestamps(after);
         }
         // Before anything is written: if the result cannot be shown, nothing is changed.
-        if (answer_.returning != Returning::kNothing) {
+        if (answer_.isPart()) {
             const bool old = answer_.returning == Returning::kBefore || !changed;
             FRESHET_ASSIGN_OR_RETURN(value_,
                                      answer_.of(old ? before : after->view(), *request_.matcher));
         }
         return changed ? Fate::kReplace : Fate::kKeep;
+    }
+
+    void takeAnswer(Fate fate, std::string* before, bson::OwnedDocument* after) override {
+        if (answer_.isWhole()) {
+            const bool old = answer_.returning == Returning::kBefore || fate == Fate::kKeep;
+            value_ = old ? bson::OwnedDocument(std::move(*before)) : std::move(*after);
+        }
     }
 
     void count(Fate fate, WriteResult* result) override {
@@ -98,7 +107,9 @@ private:
         const bool fills = program_->isReplacement() && !options_.keepsEmptyTimestamps;
         FRESHET_ASSIGN_OR_RETURN(auto normal, normalizeForInsert(made.view(), fills));
         if (answer_.returning == Returning::kAfter) {
-            FRESHET_ASSIGN_OR_RETURN(result_.value, answer_.of(normal.view(), *request_.matcher));
+            FRESHET_ASSIGN_OR_RETURN(
+                result_.value,
+                answer_.isWhole() ? normal : answer_.of(normal.view(), *request_.matcher));
         }
         return std::optional<bson::OwnedDocument>(std::move(normal));
     }
@@ -124,10 +135,15 @@ public:
 
 private:
     StatusOr<Fate> decide(bson::Document before, bson::OwnedDocument*) override {
-        if (answer_.returning != Returning::kNothing) {
+        if (answer_.isPart()) {
             FRESHET_ASSIGN_OR_RETURN(value_, answer_.of(before, *request_.matcher));
         }
         return Fate::kRemove;
+    }
+    void takeAnswer(Fate, std::string* before, bson::OwnedDocument*) override {
+        if (answer_.isWhole()) {
+            value_ = bson::OwnedDocument(std::move(*before));
+        }
     }
     void count(Fate, WriteResult* result) override {
         ++result->matched;
@@ -153,7 +169,7 @@ StatusOr<std::unique_ptr<UpdateProgram>> programOf(const UpdateRequest& request)
         return UpdateProgram::compilePipeline(update, request.variables.view());
     }
     FRESHET_ASSIGN_OR_RETURN(auto program,
-                             UpdateProgram::compile(update, request.arrayFilters.view()));
+                             UpdateProgram::compile(request.update, request.arrayFilters.view()));
     if (program->isReplacement()) {
         FRESHET_RETURN_IF_ERROR(checkOneId(update));
     }

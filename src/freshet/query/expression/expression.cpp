@@ -237,6 +237,12 @@ bool ExprContext::allows(size_t bytes) {
     return mayGoOnWith(bytes);
 }
 
+bool ExprContext::allowsIn(const bson::Builder& out, size_t bytes) {
+    return bytes < out.roomLeft() && out.endsAt() + bytes <= kValueBytesMax
+               ? mayGoOnWith(0)
+               : allows(out.endsAt() + bytes);
+}
+
 bool ExprContext::mayGoOnWith(size_t bytes) {
     // A value grows in a builder, which may have twice its size, and is then copied.
     constexpr size_t kTimes = 3;

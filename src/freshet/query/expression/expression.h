@@ -41,6 +41,8 @@ struct ExprContext {
     bool failed() const { return !error.isOk(); }
     /// Fails if a value of so many bytes would be too large.
     bool allows(size_t bytes);
+    /// Fails if `out` would be too large with a value of so many bytes.
+    bool allowsIn(const bson::Builder& out, size_t bytes);
     /// For loops: fails if the operation must end, or may not take `bytes` more memory.
     bool mayGoOnWith(size_t bytes);
     /// Fails if the value nests too deeply for a document that holds it `above` levels down.

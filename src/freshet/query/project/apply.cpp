@@ -159,7 +159,7 @@ private:
 
     void compute(const ProjectNode& node, std::string_view name, Builder* out) {
         const Value value = node.expression->evaluate(*context_);
-        if (!value.isMissing() && context_->allows(out->endsAt() + value.valueBytes()) &&
+        if (!value.isMissing() && context_->allowsIn(*out, value.valueBytes()) &&
             context_->allowsNesting(value.element(), level_)) {
             out->addAs(name, value.element());
         }

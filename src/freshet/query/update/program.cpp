@@ -19,7 +19,7 @@ using bson::OwnedDocument;
 using bson::Type;
 
 struct UpdateProgram::Impl {
-    OwnedDocument update;
+    bson::SharedDocument update;
     OwnedDocument filters;
     bool isReplacement = false;
     bool movesValues = false;
@@ -259,21 +259,30 @@ StatusOr<OwnedDocument> finishUpsert(Document document) {
     return OwnedDocument(std::move(bytes));
 }
 
+/// Whether the document's first field is this very element.
+bool startsWith(Document document, const Element& element) {
+    return !element.isMissing() && !document.isEmpty() &&
+           document.begin()->whole() == element.whole();
+}
+
 /// The pipeline's result with the required _id: `oldId`, unless that is missing.
 StatusOr<OwnedDocument> runPipeline(const DocumentPipeline& pipeline,
                                     Document before,
                                     const Element& oldId) {
-    FRESHET_ASSIGN_OR_RETURN(const OwnedDocument made, pipeline.apply(before));
+    FRESHET_ASSIGN_OR_RETURN(OwnedDocument made, pipeline.apply(before));
     const Element newId = made.view().find("_id");
     if (!oldId.isMissing() && !newId.isMissing() && !bson::equalValues(oldId, newId)) {
         return invalid(Reason::kImmutableField,
                        "Performing an update on the path '_id' would modify the immutable field "
                        "'_id'");
     }
-    std::string bytes = withIdInFront(oldId.isMissing() ? newId : oldId, made.view());
-    FRESHET_RETURN_IF_ERROR(checkSize(bytes));
-    FRESHET_RETURN_IF_ERROR(bson::checkNesting(Document(bytes)));
-    return OwnedDocument(std::move(bytes));
+    const Element id = oldId.isMissing() ? newId : oldId;
+    if (!startsWith(made.view(), id)) {
+        made = OwnedDocument(withIdInFront(id, made.view()));
+    }
+    FRESHET_RETURN_IF_ERROR(checkSize(made.bytes()));
+    FRESHET_RETURN_IF_ERROR(bson::checkNesting(made.view()));
+    return made;
 }
 
 }  // namespace
@@ -281,10 +290,10 @@ StatusOr<OwnedDocument> runPipeline(const DocumentPipeline& pipeline,
 UpdateProgram::UpdateProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 UpdateProgram::~UpdateProgram() = default;
 
-StatusOr<std::unique_ptr<UpdateProgram>> UpdateProgram::compile(Document update,
+StatusOr<std::unique_ptr<UpdateProgram>> UpdateProgram::compile(bson::SharedDocument update,
                                                                 Document arrayFilters) {
     auto impl = std::make_unique<Impl>();
-    impl->update = OwnedDocument(update);
+    impl->update = std::move(update);
     impl->filters = OwnedDocument(arrayFilters);
     const Document own = impl->update.view();
     impl->isReplacement = own.isEmpty() || !own.begin()->name().starts_with('$');

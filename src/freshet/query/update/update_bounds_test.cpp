@@ -46,7 +46,7 @@ OwnedDocument modifierOf(const char* modifier, const std::string& name, const T&
 }
 
 Status applied(const OwnedDocument& update, Document before) {
-    auto program = UpdateProgram::compile(update.view(), Document());
+    auto program = UpdateProgram::compile(update, Document());
     if (!program.isOk()) {
         return program.status();
     }
@@ -96,7 +96,7 @@ TEST(UpdateBounds, RenamesAndUpsertsObeyTheSame) {
     const auto matcher = Matcher::compile(filter.view());
     ASSERT_TRUE(matcher.isOk());
     const OwnedDocument update = modifierOf("$set", "z", 1);
-    const auto program = UpdateProgram::compile(update.view(), Document());
+    const auto program = UpdateProgram::compile(update, Document());
     ASSERT_TRUE(program.isOk());
     EXPECT_EQ((*program)->makeUpsert(**matcher).status().reason(), Reason::kOverflow);
 }
@@ -211,7 +211,7 @@ TEST(UpdateBounds, ManyArrayFiltersOnOneElementTakeTimeInProportion) {
         }
         const OwnedDocument update(builder.finish());
         const OwnedDocument arrayFilters(filters.finish());
-        const auto program = UpdateProgram::compile(update.view(), arrayFilters.view());
+        const auto program = UpdateProgram::compile(update, arrayFilters.view());
         ASSERT_TRUE(program.isOk()) << program.status().text();
         Builder before;
         {

@@ -51,8 +51,8 @@ void fuzzUpdates(ByteView bytes) {
     const OwnedDocument update = source.next();
     const OwnedDocument document = source.next();
     const OwnedDocument filters = source.next();
-    run(UpdateProgram::compile(update.view(), Document()), document.view());
-    run(UpdateProgram::compile(update.view(), filters.view()), document.view());
+    run(UpdateProgram::compile(update, Document()), document.view());
+    run(UpdateProgram::compile(update, filters.view()), document.view());
     // Members of an array may have any names.
     run(UpdateProgram::compilePipeline(update.view(), Document()), document.view());
     bson::Builder stages;

@@ -17,8 +17,7 @@ struct Case {
 
 void check(std::initializer_list<Case> cases) {
     for (const Case& one : cases) {
-        auto program =
-            UpdateProgram::compile(json(one.update).view(), json(one.arrayFilters).view());
+        auto program = UpdateProgram::compile(json(one.update), json(one.arrayFilters).view());
         ASSERT_TRUE(program.isOk()) << one.update << ": " << program.status().text();
         auto matcher = Matcher::compile(json(one.filter).view());
         ASSERT_TRUE(matcher.isOk());
@@ -360,8 +359,7 @@ TEST(UpdateProgram, Errors) {
     };
     for (const ErrorCase& one : cases) {
         Status status;
-        auto program =
-            UpdateProgram::compile(json(one.update).view(), json(one.arrayFilters).view());
+        auto program = UpdateProgram::compile(json(one.update), json(one.arrayFilters).view());
         if (program.isOk()) {
             bool changed = false;
             status = (*program)->apply(json(one.before).view(), nullptr, &changed).status();
@@ -376,7 +374,7 @@ TEST(UpdateProgram, Errors) {
 
 TEST(UpdateProgram, CurrentDate) {
     auto program = UpdateProgram::compile(
-        json(R"({"$currentDate":{"a":true,"b":{"@type":"timestamp"}}})").view(), {});
+        json(R"({"$currentDate":{"a":true,"b":{"@type":"timestamp"}}})"), {});
     ASSERT_TRUE(program.isOk()) << program.status().text();
     bool changed = false;
     auto after = (*program)->apply(json(R"({"_id":1})").view(), nullptr, &changed);
@@ -409,7 +407,7 @@ TEST(UpdateProgram, Upsert) {
         {R"({"b":1})", R"({"$set":{"_id":[1]}})", nullptr},
     };
     for (const UpsertCase& one : cases) {
-        auto program = UpdateProgram::compile(json(one.update).view(), {});
+        auto program = UpdateProgram::compile(json(one.update), {});
         auto matcher = Matcher::compile(json(one.filter).view());
         ASSERT_TRUE(program.isOk() && matcher.isOk()) << one.update;
         auto made = (*program)->makeUpsert(**matcher);
@@ -418,7 +416,7 @@ TEST(UpdateProgram, Upsert) {
             EXPECT_EQ(bson::toJson(made->view()), bson::toJson(json(one.made).view()));
         }
     }
-    auto program = UpdateProgram::compile(json(R"({"$set":{"a":1}})").view(), {});
+    auto program = UpdateProgram::compile(json(R"({"$set":{"a":1}})"), {});
     auto matcher = Matcher::compile(bson::Document());
     auto made = (*program)->makeUpsert(**matcher);
     ASSERT_TRUE(made.isOk());

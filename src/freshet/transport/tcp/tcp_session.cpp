@@ -3,6 +3,7 @@
 /// case, by far the hottest, is one coroutine for each direction.
 #include "freshet/transport/tcp/tcp_session.h"
 
+#include "freshet/base/free_memory.h"
 #include "freshet/transport/session/first_bytes.h"
 #include "freshet/transport/session/tls_pump.h"
 #include "freshet/transport/tcp/connection.h"
@@ -355,7 +356,7 @@ sync::Task<Status> ReactorSession::shakeHands(std::string first) {
     Status status = openTls();
     if (status.isOk()) {
         status = tls_->feedCipher(first);
-        first = std::string();
+        freeMemory(&first);
         Status sent = co_await sendAll(tls_->drainCipher());
         status = status.isOk() ? std::move(sent) : std::move(status);
     }
