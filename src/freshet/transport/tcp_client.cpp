@@ -38,8 +38,14 @@ public:
 
     Status adopt(int socket, uint64_t connectionId) {
         peer_.connectionId = connectionId;
-        FRESHET_RETURN_IF_ERROR(adoptSocket(&socket_, socket, &peer_));
+        prepareSocket(socket, &peer_);
         error_code error;
+        const int family = peer_.kind == "unix" ? AF_UNIX : AF_INET;  // Asio only keeps it
+        socket_.assign(boost::asio::generic::stream_protocol(family, 0), socket, error);
+        if (error) {
+            ::close(socket);
+            return Status(Code::kIo, "Cannot adopt a socket: " + error.message());
+        }
         socket_.native_non_blocking(false, error);
         return error ? Status(Code::kIo, "Cannot make a socket block: " + error.message())
                      : Status::ok();

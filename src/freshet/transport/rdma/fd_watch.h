@@ -5,12 +5,10 @@
 #include "freshet/transport/session/completion.h"
 #include "freshet/transport/tcp/reactor.h"
 
-#include <memory>
-
 namespace freshet::transport::rdma {
 
 /// Everything on the reactor's thread.
-class FdWatch {
+class FdWatch : private Watched {
 public:
     /// The descriptor outlives this.
     FdWatch(Reactor& reactor, int fd);
@@ -23,13 +21,12 @@ public:
     /// Resumes by way of the run queue.
     auto readable() {
         arm();
-        return awaiting();
+        return Awaiter{completion_};
     }
     /// Current and future waits return false.
     void cancel();
 
 private:
-    struct State;
     struct Awaiter {
         Completion& completion;
         decltype(completion.done()) inner = completion.done();
@@ -37,10 +34,16 @@ private:
         void await_suspend(std::coroutine_handle<> caller) { inner.await_suspend(caller); }
         bool await_resume() { return inner.await_resume().isOk(); }
     };
+    void onEvents(uint32_t events) override;
     void arm();
-    Awaiter awaiting();
+    void end(Status status);
 
-    const std::shared_ptr<State> state_;
+    Reactor& reactor_;
+    const int fd_;
+    Completion completion_;
+    uint64_t opSeq_ = 0;  // of the wait in progress; 0: none
+    bool isWatched_ = false;
+    bool isCancelled_ = false;
 };
 
 }  // namespace freshet::transport::rdma

@@ -4,15 +4,12 @@
 #include "freshet/platform/clock.h"
 #include "freshet/telemetry/log.h"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace freshet::transport::rdma {
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
@@ -25,15 +22,42 @@ constexpr size_t kBatch = 32;
 
 /// A device as known by one of its addresses, with its completion queue.
 struct Hub::Port : sync::WorkItem {
-    Port(Hub& hubIn, std::shared_ptr<verbs::Device> deviceIn, asio::io_context& io)
-        : hub(hubIn), device(std::move(deviceIn)), wakeup(io), events(io) {}
+    /// One of the device's descriptors: an event sets `flag` and queues the port; the next one
+    /// comes after await().
+    class Bell : private Watched {
+    public:
+        Bell(Port& port, bool Port::*flag) : port_(port), flag_(flag) {}
+        Bell(const Bell&) = delete;
+        Bell& operator=(const Bell&) = delete;
+        ~Bell() {
+            if (fd_ >= 0) {
+                port_.hub.reactor_.poller().unwatch(fd_);
+            }
+        }
+        /// `fd` outlives this.
+        Status hang(int fd) {
+            FRESHET_RETURN_IF_ERROR(port_.hub.reactor_.poller().watch(fd, EPOLLONESHOT, this));
+            fd_ = fd;
+            return Status::ok();
+        }
+        void await() { port_.hub.reactor_.poller().rewatch(fd_, EPOLLIN | EPOLLONESHOT, this); }
+
+    private:
+        void onEvents(uint32_t) override {
+            port_.*flag_ = true;
+            port_.hub.enqueue(port_);
+        }
+
+        Port& port_;
+        bool Port::*const flag_;
+        int fd_ = -1;
+    };
+
+    Port(Hub& hubIn, std::shared_ptr<verbs::Device> deviceIn)
+        : hub(hubIn), device(std::move(deviceIn)) {}
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
-    ~Port() {
-        // The device owns the descriptors; we must not close them.
-        wakeup.release();
-        events.release();
-    }
+    ~Port() = default;
 
     Hub& hub;
     std::shared_ptr<verbs::Device> device;
@@ -41,12 +65,12 @@ struct Hub::Port : sync::WorkItem {
     std::unique_ptr<SlabRegions> slabs;  // null: replies are copied
     uint32_t linksMax = 0;
     uint32_t links = 0;
-    asio::posix::stream_descriptor wakeup;
-    asio::posix::stream_descriptor events;
-    bool isQueued = false;    // on the run queue
-    bool isAwaited = false;   // the completion channel's event will queue it
-    bool isReadable = false;  // that event has come
-    bool hasEvents = false;   // of the device: there are some
+    Bell wakeup{*this, &Port::isReadable};  // of the completion queue
+    Bell events{*this, &Port::hasEvents};   // of the device
+    bool isQueued = false;                  // on the run queue
+    bool isAwaited = false;                 // the completion channel's event will queue it
+    bool isReadable = false;                // that event has come
+    bool hasEvents = false;                 // of the device: there are some
     bool isLost = false;
     uint64_t foundAt = 0;
     uint64_t gapNanos = kDenseNanos;  // between completions, on average
@@ -113,7 +137,7 @@ StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
         return found->second.get();
     }
     FRESHET_ASSIGN_OR_RETURN(auto device, verbs_->open(localAddress));
-    auto port = std::make_unique<Port>(*this, std::move(device), reactor_.io());
+    auto port = std::make_unique<Port>(*this, std::move(device));
     // As many as the device's queues have room for: a queue that overruns is lost.
     Status status;
     for (uint32_t links = options_.linksMax; links > 0 && port->queue == nullptr; links /= 2) {
@@ -125,21 +149,15 @@ StatusOr<Hub::Port*> Hub::openPort(const std::string& localAddress) {
         status = queue.status();
     }
     FRESHET_RETURN_IF_ERROR(status);
-    error_code error;
-    port->wakeup.assign(port->queue->fd(), error);
-    if (!error) {
-        port->events.assign(port->device->eventFd(), error);
-    }
-    if (error) {
-        return Status(Code::kIo, "Cannot wait for an RDMA device: " + error.message());
-    }
+    FRESHET_RETURN_IF_ERROR(port->wakeup.hang(port->queue->fd()));
+    FRESHET_RETURN_IF_ERROR(port->events.hang(port->device->eventFd()));
     port->run = [](sync::WorkItem* item) {
         auto* self = static_cast<Port*>(item);
         self->isQueued = false;
         self->hub.look(*self);
     };
     shareSlabs(*port);
-    awaitDeviceEvents(*port);
+    port->events.await();
     enqueue(*port);
     return (ports_[localAddress] = std::move(port)).get();
 }
@@ -183,6 +201,7 @@ void Hub::look(Port& port) {
         return;
     }
     if (std::exchange(port.isReadable, false)) {
+        port.isAwaited = false;
         port.queue->clearEvents();
     }
     if (drain(port) > 0 || spin(port)) {
@@ -225,14 +244,7 @@ void Hub::sleep(Port& port) {
     }
     counters_.sleeps.add(1);
     if (!std::exchange(port.isAwaited, true)) {
-        port.wakeup.async_wait(asio::posix::stream_descriptor::wait_read,
-                               [this, &port](error_code error) {
-                                   if (!error) {
-                                       port.isAwaited = false;
-                                       port.isReadable = true;
-                                       enqueue(port);
-                                   }
-                               });
+        port.wakeup.await();
     }
 }
 
@@ -265,16 +277,6 @@ size_t Hub::drain(Port& port) {
     return *count;
 }
 
-void Hub::awaitDeviceEvents(Port& port) {
-    port.events.async_wait(asio::posix::stream_descriptor::wait_read,
-                           [this, &port](error_code error) {
-                               if (!error) {
-                                   port.hasEvents = true;
-                                   enqueue(port);
-                               }
-                           });
-}
-
 void Hub::takeDeviceEvents(Port& port) {
     while (true) {
         const StatusOr<verbs::DeviceEvent> event = port.device->nextEvent();
@@ -286,7 +288,7 @@ void Hub::takeDeviceEvents(Port& port) {
             return;
         }
     }
-    awaitDeviceEvents(port);
+    port.events.await();
 }
 
 /// All its links end; the next session opens the device anew. Its memory stays until they are gone.

@@ -85,7 +85,6 @@ private:
     size_t drain(Port& port);
     bool spin(Port& port);
     void sleep(Port& port);
-    void awaitDeviceEvents(Port& port);
     void takeDeviceEvents(Port& port);
     void failPort(Port& port, const Status& why);
     void enqueue(Port& port);

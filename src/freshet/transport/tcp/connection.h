@@ -1,122 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The part of a reactor's session that outlives it while the system or a posted close() still
-/// refers to it: the socket and the waits on it. Includes Asio: for tcp/*.cpp and tcp_client.cpp
-/// only.
+/// The part of a reactor's session that outlives it while a posted item still refers to it: the
+/// socket and the waits on it. Reactor's thread, but for `closeAsked` and `keep`.
 #pragma once
 
+#include "freshet/transport/session.h"
 #include "freshet/transport/session/completion.h"
 #include "freshet/transport/tcp/reactor.h"
-#include "freshet/transport/tcp/socket.h"
-
-#include <boost/asio/io_context.hpp>
 
 #include <memory>
-#include <utility>
+#include <span>
 
 namespace freshet::transport {
 
-struct Connection : sync::WorkItem, std::enable_shared_from_this<Connection> {
-    explicit Connection(Reactor& reactorIn)
-        : reactor(reactorIn), socket(reactorIn.io()), readable(reactorIn), writable(reactorIn) {}
+class Unsent;
 
-    /// Reactor's thread. Cancels the waits in progress; their completions come through Asio.
-    void closeNow() {
-        if (!std::exchange(closed, true)) {
-            boost::system::error_code ignored;
-            socket.shutdown(Socket::shutdown_both, ignored);
-            socket.close(ignored);
-            stopWaiting();
-        }
-    }
+class Connection final : public sync::WorkItem,
+                         public std::enable_shared_from_this<Connection>,
+                         private Watched {
+public:
+    /// Takes the socket over, also on failure.
+    static StatusOr<std::shared_ptr<Connection>> open(Reactor& reactor, int socket);
+    ~Connection();
 
-    /// `co_await readReady()`: the system says that a read may succeed. The wait re-arms epoll,
-    /// which checks the socket, so no read needs to be tried before it.
+    /// Ends all that waits.
+    void close();
+    bool isClosed() const { return fd_ < 0; }
+
+    /// One attempt. 0: there is nothing, or no room; wait. `midMessage`: see readFailure().
+    StatusOr<size_t> read(std::span<char> room, bool midMessage);
+    StatusOr<size_t> write(const Unsent& unsent);
+    StatusOr<size_t> write(ByteView bytes);
+
+    /// `co_await readReady()`: a read may find something.
     auto readReady() {
-        readSeq = readable.begin();
-        armRead();
-        return readable.done();
+        awaitInput();
+        return readable_.done();
     }
+    /// `co_await writeReady()`: there may be room.
     auto writeReady() {
-        const uint64_t opSeq = writable.begin();
-        socket.async_wait(Socket::wait_write,
-                          [self = shared_from_this(), opSeq](boost::system::error_code error) {
-                              self->writable.finish(opSeq, error ? closedHere() : Status::ok());
-                          });
-        return writable.done();
+        awaitRoom();
+        return writable_.done();
     }
+    /// `co_await nextTurn()`: the others of the reactor have had their turn. REQUIRES: nobody
+    /// waits for input.
+    auto nextTurn() {
+        readable_.finish(readable_.begin(), Status::ok());
+        return readable_.done();
+    }
+    bool isWriting() const { return !writable_.isIdle(); }
+    bool isWaiting() const { return !readable_.isIdle() || isWriting(); }
 
     /// See Session::watchPeer.
-    bool watch(PeerWatcher* who) {
-        watcher = who;
-        if (closed || hasPeerLeft(socket)) {
-            tellWatcher();
-            return true;
-        }
-        // Unread input makes every wait complete at once: only asking again later helps.
-        if (boost::system::error_code ignored; socket.available(ignored) > 0) {
-            return false;
-        }
-        armRead();
-        return true;
-    }
+    void watchPeer(PeerWatcher* watcher);
+    void forgetPeer() { watcher_ = nullptr; }
+    /// The peer has ended its side and fewer than `bytes` unread bytes are left.
+    bool hasPeerLeftBefore(size_t bytes) const;
 
-    /// Wakes a session that waits for room, so that it looks again.
+    /// Wakes a session that waits for memory, so that it looks again.
     void stopWaiting() {
         if (room.isSet()) {
             room.complete();
         }
     }
 
-    Reactor& reactor;
-    Socket socket;
-    Completion readable;
-    Completion writable;
-    bool closed = false;
     sync::WaitToken room;    // set while the session waits for memory
     bool isOverdue = false;  // closed because its TLS handshake took too long
     /// 1 once another thread has posted the close. Guards `keep`.
     sync::Atomic<uint32_t> closeAsked{0};
     std::shared_ptr<Connection> keep;
-    /// To be called when the peer has gone; null once called, or when nothing watches.
-    PeerWatcher* watcher = nullptr;
 
 private:
-    /// One wait for input serves the reader and the watcher: it may outlast a handler, and the next
-    /// read then uses it.
-    void armRead() {
-        if (!std::exchange(isReadArmed, true)) {
-            socket.async_wait(Socket::wait_read,
-                              [self = shared_from_this()](boost::system::error_code error) {
-                                  self->isReadArmed = false;
-                                  self->onReadable(error);
-                              });
-        }
-    }
-    void onReadable(boost::system::error_code error) {
-        if (readSeq != 0) {
-            readable.finish(std::exchange(readSeq, 0), error ? closedHere() : Status::ok());
-        } else if (watcher != nullptr && (error || hasPeerLeft(socket))) {
-            tellWatcher();
-        }
-    }
-    /// By way of the run queue, inside a pass.
-    void tellWatcher() {
-        struct Tell : sync::WorkItem {
-            std::shared_ptr<Connection> connection;
-        };
-        auto* tell = new Tell;
-        tell->connection = shared_from_this();
-        tell->run = [](sync::WorkItem* item) {
-            std::unique_ptr<Tell> self(static_cast<Tell*>(item));
-            if (PeerWatcher* who = std::exchange(self->connection->watcher, nullptr)) {
-                who->onPeerGone();
-            }
-        };
-        reactor.post(tell);
-    }
+    Connection(Reactor& reactor, int socket)
+        : reactor_(reactor), fd_(socket), readable_(reactor), writable_(reactor) {}
+    void onEvents(uint32_t events) override;
+    void awaitInput();
+    void awaitRoom();
+    void endRead(Status status);
+    void endWrite(Status status);
+    void tellWatcher();
+    StatusOr<size_t> written(ssize_t bytes);
 
-    uint64_t readSeq = 0;  // of the reader that waits; 0: none
-    bool isReadArmed = false;
+    Reactor& reactor_;
+    int fd_;  // -1: closed
+    Completion readable_;
+    Completion writable_;
+    uint64_t readSeq_ = 0;   // of the reader that waits; 0: none
+    uint64_t writeSeq_ = 0;  // likewise
+    bool hasInput_ = false;  // something came that may not have been read
+    bool hasLeft_ = false;   // the peer has ended its side
+    /// To be called when the peer has gone; null once called, or when nothing watches.
+    PeerWatcher* watcher_ = nullptr;
 };
 
 }  // namespace freshet::transport

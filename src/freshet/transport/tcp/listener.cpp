@@ -10,12 +10,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 namespace freshet::transport {
@@ -27,9 +26,15 @@ namespace {
 
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerTurn = 64;
-constexpr auto kRetryAfter = std::chrono::milliseconds(100);
+constexpr uint64_t kRetryAfterMillis = 100;
 
 using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+
+/// Sockets need a context, though nothing runs this one: the reactor waits for them.
+asio::io_context& socketContext() {
+    static asio::io_context context;
+    return context;
+}
 
 /// A connection needs a descriptor, and the soft limit is often 1,024. Best effort.
 void raiseFileLimit() {
@@ -41,11 +46,17 @@ void raiseFileLimit() {
 }
 
 /// One listening socket.
-class ListeningSocket {
+class ListeningSocket final : private sync::WorkItem, private Watched {
 public:
-    ListeningSocket(asio::io_context& io, const std::function<void(int)>& onSocket)
-        : acceptor_(io), retry_(io), onSocket_(onSocket) {}
+    ListeningSocket(Reactor& reactor, const std::function<void(int)>& onSocket)
+        : reactor_(reactor),
+          acceptor_(socketContext()),
+          retry_(reactor.poller()),
+          onSocket_(onSocket) {
+        run = [](sync::WorkItem* item) { static_cast<ListeningSocket*>(item)->acceptSome(); };
+    }
     ~ListeningSocket() {
+        stop();
         if (!unixPath_.empty()) {
             removeSocketFile(unixPath_);
         }
@@ -61,30 +72,31 @@ public:
         return internet.port();
     }
     const std::string& text() const { return text_; }
-    void start() {
-        acceptor_.async_wait(Acceptor::wait_read, [this](error_code error) {
-            if (!error && !stopped_) {
-                acceptSome();
-            }
-        });
-    }
+    void start() { reactor_.poller().rewatch(acceptor_.native_handle(), kOnce, this); }
     void stop() {
-        error_code ignored;
-        stopped_ = true;
         retry_.cancel();
+        if (std::exchange(isWatched_, false)) {
+            reactor_.poller().unwatch(acceptor_.native_handle());
+        }
+        error_code ignored;
         acceptor_.close(ignored);
     }
 
 private:
+    /// One event; the next one after start(). While it is not started there is none.
+    static constexpr uint32_t kOnce = EPOLLIN | EPOLLONESHOT;
+
     Status listen(const Endpoint& endpoint, error_code error);
+    void onEvents(uint32_t) override { reactor_.post(this); }
     void acceptSome();
 
+    Reactor& reactor_;
     Acceptor acceptor_;
-    asio::steady_timer retry_;
+    bool isWatched_ = false;
+    LaterCall retry_;
     const std::function<void(int)>& onSocket_;
     std::string text_;
     std::string unixPath_;  // once we have created the file
-    bool stopped_ = false;
 };
 
 Status ListeningSocket::openTcp(const tcp::endpoint& endpoint) {
@@ -134,11 +146,14 @@ Status ListeningSocket::listen(const Endpoint& endpoint, error_code error) {
     }
     text_ = endpoint.data()->sa_family == AF_UNIX ? text_
                                                   : endpointText(acceptor_.local_endpoint(error));
+    FRESHET_RETURN_IF_ERROR(reactor_.poller().watch(acceptor_.native_handle(), EPOLLONESHOT, this));
+    isWatched_ = true;
     return Status::ok();
 }
 
+/// On the run queue. It may have been stopped meanwhile.
 void ListeningSocket::acceptSome() {
-    for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    for (int i = 0; i < kAcceptsPerTurn && isWatched_; ++i) {
         error_code error;
         Socket socket(acceptor_.get_executor());
         acceptor_.accept(socket, error);
@@ -152,12 +167,7 @@ void ListeningSocket::acceptSome() {
             // Out of descriptors or memory: connections stay in the backlog, and an immediate retry
             // would spin.
             telemetry::logWarning("transport", "accept: " + error.message());
-            retry_.expires_after(kRetryAfter);
-            retry_.async_wait([this](error_code cancelled) {
-                if (!cancelled && !stopped_) {
-                    start();
-                }
-            });
+            retry_.start(kRetryAfterMillis, [this] { start(); });
             return;
         }
         // Its reactor may be another one: only the descriptor is passed on.
@@ -166,7 +176,9 @@ void ListeningSocket::acceptSome() {
             onSocket_(descriptor);
         }
     }
-    start();
+    if (isWatched_) {
+        start();
+    }
 }
 
 /// An address to listen on. Several names may resolve to the same one.
@@ -183,12 +195,10 @@ void add(std::vector<Wanted>* out, const asio::ip::address& address, bool isOpti
     }
 }
 
-Status addNamed(asio::io_context& io,
-                const std::string& name,
-                bool ipv6,
-                std::vector<Wanted>* out) {
+Status addNamed(const std::string& name, bool ipv6, std::vector<Wanted>* out) {
     error_code error;
-    const auto found = tcp::resolver(io).resolve(name, "", tcp::resolver::passive, error);
+    const auto found =
+        tcp::resolver(socketContext()).resolve(name, "", tcp::resolver::passive, error);
     const size_t before = out->size();
     bool isKnown = false;
     for (const auto& entry : found) {
@@ -204,8 +214,7 @@ Status addNamed(asio::io_context& io,
     return Status::ok();
 }
 
-StatusOr<std::vector<Wanted>> wantedAddresses(asio::io_context& io,
-                                              const ServerTransportOptions& options) {
+StatusOr<std::vector<Wanted>> wantedAddresses(const ServerTransportOptions& options) {
     std::vector<Wanted> out;
     if (options.bindAll) {
         add(&out, asio::ip::address_v4::any(), false);
@@ -223,7 +232,7 @@ StatusOr<std::vector<Wanted>> wantedAddresses(asio::io_context& io,
         if (!error) {
             add(&out, address, false);
         } else {
-            FRESHET_RETURN_IF_ERROR(addNamed(io, text, options.ipv6, &out));
+            FRESHET_RETURN_IF_ERROR(addNamed(text, options.ipv6, &out));
         }
     }
     return out;
@@ -232,19 +241,19 @@ StatusOr<std::vector<Wanted>> wantedAddresses(asio::io_context& io,
 }  // namespace
 
 struct Listener::Impl {
-    Status openTcp(asio::io_context& io, const ServerTransportOptions& options);
-    Status openUnix(asio::io_context& io, const ServerTransportOptions& options);
+    Status openTcp(Reactor& reactor, const ServerTransportOptions& options);
+    Status openUnix(Reactor& reactor, const ServerTransportOptions& options);
 
     std::function<void(int)> onSocket;
     std::vector<std::unique_ptr<ListeningSocket>> sockets;
     uint16_t port = 0;
 };
 
-Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOptions& options) {
-    FRESHET_ASSIGN_OR_RETURN(std::vector<Wanted> wanted, wantedAddresses(io, options));
+Status Listener::Impl::openTcp(Reactor& reactor, const ServerTransportOptions& options) {
+    FRESHET_ASSIGN_OR_RETURN(std::vector<Wanted> wanted, wantedAddresses(options));
     port = options.port;
     for (const Wanted& each : wanted) {
-        auto listening = std::make_unique<ListeningSocket>(io, onSocket);
+        auto listening = std::make_unique<ListeningSocket>(reactor, onSocket);
         Status opened = listening->openTcp({each.address, port});
         if (opened.code() == Code::kUnsupported && each.isOptional) {
             telemetry::logWarning("transport", std::string(opened.text()));
@@ -261,7 +270,7 @@ Status Listener::Impl::openTcp(asio::io_context& io, const ServerTransportOption
     return Status::ok();
 }
 
-Status Listener::Impl::openUnix(asio::io_context& io, const ServerTransportOptions& options) {
+Status Listener::Impl::openUnix(Reactor& reactor, const ServerTransportOptions& options) {
     std::vector<std::string> paths;
     if (!options.unixSocketPrefix.empty()) {
         paths.push_back(options.unixSocketPrefix + "/mongodb-" + std::to_string(port) + ".sock");
@@ -272,7 +281,7 @@ Status Listener::Impl::openUnix(asio::io_context& io, const ServerTransportOptio
         }
     }
     for (const std::string& path : paths) {
-        auto listening = std::make_unique<ListeningSocket>(io, onSocket);
+        auto listening = std::make_unique<ListeningSocket>(reactor, onSocket);
         FRESHET_RETURN_IF_ERROR(listening->openUnix(path, options.unixSocketMode));
         sockets.push_back(std::move(listening));
     }
@@ -288,8 +297,8 @@ StatusOr<std::unique_ptr<Listener>> Listener::open(Reactor& reactor,
     raiseFileLimit();
     auto impl = std::make_unique<Impl>();
     impl->onSocket = std::move(onSocket);
-    FRESHET_RETURN_IF_ERROR(impl->openTcp(reactor.io(), options));
-    FRESHET_RETURN_IF_ERROR(impl->openUnix(reactor.io(), options));
+    FRESHET_RETURN_IF_ERROR(impl->openTcp(reactor, options));
+    FRESHET_RETURN_IF_ERROR(impl->openUnix(reactor, options));
     if (impl->sockets.empty()) {
         return badValue("There is no address to listen on");
     }

@@ -3,33 +3,19 @@
 
 #include "freshet/platform/clock.h"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
-#include <vector>
 
 namespace freshet::transport {
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
-struct Timer {
-    uint64_t due;
-    sync::WaitToken token;
-    bool operator<(const Timer& other) const { return due > other.due; }  // soonest on top
-};
-
 constexpr uint64_t kLongPassNanos = 50'000'000;
-constexpr uint64_t kForever = std::numeric_limits<uint64_t>::max();
 
 /// Runs a function once on the reactor, then frees itself.
 template <typename F>
@@ -48,41 +34,29 @@ void postOnce(sync::Executor& executor, F body) {
 
 }  // namespace
 
-/// Once the reactor runs, only its thread touches this, which is why Asio's own locks are off;
-/// other threads reach it through posted_ and the eventfd.
-struct Reactor::Impl {
-    explicit Impl(int eventFd)
-        : io(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE), wake(io, eventFd), timer(io) {}
-    asio::io_context io;
-    asio::posix::stream_descriptor wake;
-    uint64_t wakeCount = 0;
-    asio::steady_timer timer;
-    std::vector<Timer> timers;  // a heap
-    uint64_t armedFor = kForever;
-    bool timersEnded = false;
-};
-
 StatusOr<std::unique_ptr<Reactor>> Reactor::create(unsigned index, ReactorHooks hooks) {
-    const int eventFd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (eventFd < 0) {
+    FRESHET_ASSIGN_OR_RETURN(std::unique_ptr<Poller> poller, Poller::create());
+    const int wakeFd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wakeFd < 0) {
         return Status(Code::kIo, std::string("eventfd: ") + std::strerror(errno));
     }
-    std::unique_ptr<Reactor> reactor(new Reactor(index, std::move(hooks)));
-    reactor->impl_ = std::make_unique<Impl>(eventFd);
+    std::unique_ptr<Reactor> reactor(
+        new Reactor(index, std::move(hooks), std::move(poller), wakeFd));
+    FRESHET_RETURN_IF_ERROR(
+        reactor->poller_->watch(wakeFd, EPOLLIN | EPOLLET, static_cast<Watched*>(reactor.get())));
     return reactor;
 }
 
-Reactor::Reactor(unsigned index, ReactorHooks hooks)
+Reactor::Reactor(unsigned index, ReactorHooks hooks, std::unique_ptr<Poller> poller, int wakeFd)
     : index_(index),
       hooks_(std::move(hooks)),
-      scratch_(std::make_unique_for_overwrite<char[]>(kScratchBytes)) {}
+      scratch_(std::make_unique_for_overwrite<char[]>(kScratchBytes)),
+      poller_(std::move(poller)),
+      wakeFd_(wakeFd) {}
 
 Reactor::~Reactor() {
     invariant(head_ == nullptr && !thread_.joinable());
-}
-
-asio::io_context& Reactor::io() {
-    return impl_->io;
+    ::close(wakeFd_);
 }
 
 void Reactor::start() {
@@ -94,10 +68,7 @@ void Reactor::stop() {
 }
 
 void Reactor::endTimers() {
-    postOnce(*this, [this] {
-        impl_->timersEnded = true;
-        completeTimers(kForever);
-    });
+    postOnce(*this, [this] { poller_->completeEarly(); });
 }
 
 void Reactor::post(sync::WorkItem* item) {
@@ -106,14 +77,13 @@ void Reactor::post(sync::WorkItem* item) {
         pushLocal(item);
         return;
     }
-    const int wakeFd = impl_->wake.native_handle();  // read before the push, after which `this` may
-                                                     // be freed
+    const int wakeFd = wakeFd_;  // read before the push, after which `this` may be freed
     if (!posted_.push(item)) {
         return;
     }
     const uint64_t one = 1;
-    // Cannot block: the count is at most one (PostQueue's INV-1). Nothing of ours is touched
-    // afterwards.
+    // Each write is an event of its own, so nobody reads the count, and it does not overflow in a
+    // thousand years. Nothing of ours is touched afterwards.
     [[maybe_unused]] ssize_t written = ::write(wakeFd, &one, sizeof(one));
 }
 
@@ -124,20 +94,12 @@ void Reactor::pushLocal(sync::WorkItem* first) {
     }
 }
 
-/// Takes posted items only when their poster has written the eventfd: PostQueue's RECLAIM depends
-/// on that.
-void Reactor::awaitPosts() {
-    impl_->wake.async_read_some(asio::buffer(&impl_->wakeCount, sizeof(impl_->wakeCount)),
-                                [this](error_code error, size_t) {
-                                    if (error == asio::error::operation_aborted) {
-                                        return;
-                                    }
-                                    invariant(!error);
-                                    if (sync::WorkItem* items = posted_.takeAll()) {
-                                        pushLocal(items);
-                                    }
-                                    awaitPosts();
-                                });
+/// Of the eventfd. Takes posted items only when their poster has written it: PostQueue's RECLAIM
+/// depends on that. Between two takes there is one such write (its INV-1), and so one event.
+void Reactor::onEvents(uint32_t) {
+    if (sync::WorkItem* items = posted_.takeAll()) {
+        pushLocal(items);
+    }
 }
 
 void Reactor::runThread() {
@@ -147,14 +109,10 @@ void Reactor::runThread() {
     if (hooks_.threadBegin) {
         hooks_.threadBegin();
     }
-    awaitPosts();
-    // First all handlers that are ready, then one pass: an idle reactor blocks in run_one, a busy
-    // one looks for new input between two passes.
+    // First all that has come, then one pass: an idle reactor blocks here, a busy one looks for new
+    // input between two passes.
     while (!stopping_ || head_ != nullptr) {
-        if (head_ == nullptr) {
-            impl_->io.run_one();
-        }
-        impl_->io.poll();
+        poller_->poll(head_ == nullptr);
         if (head_ != nullptr) {
             runPass();
         }
@@ -211,44 +169,9 @@ void Reactor::noteLongPass(uint64_t nanos) {
 
 sync::WaitToken Reactor::after(uint64_t ms) {
     invariant(current() == this);
-    if (impl_->timersEnded) {
-        return sync::WaitToken::completed();
-    }
-    constexpr uint64_t kMsMax = 1'000'000'000'000;  // some 30 years: no overflow below
-    const uint64_t due = platform::monotonicNanos() + std::min(ms, kMsMax) * 1'000'000u;
     sync::WaitToken token = sync::WaitToken::create();
-    impl_->timers.push_back({due, token});
-    std::push_heap(impl_->timers.begin(), impl_->timers.end());
-    armTimer();
+    poller_->completeLater(ms, token);
     return token;
-}
-
-void Reactor::armTimer() {
-    Impl& impl = *impl_;
-    if (impl.timers.empty() || impl.timers.front().due >= impl.armedFor) {
-        return;
-    }
-    impl.armedFor = impl.timers.front().due;
-    const uint64_t now = platform::monotonicNanos();
-    const uint64_t nanos = impl.armedFor > now ? impl.armedFor - now : 0;
-    impl.timer.expires_after(std::chrono::nanoseconds(nanos));  // cancels an earlier wait
-    impl.timer.async_wait([this](error_code error) {
-        if (!error) {
-            completeTimers(platform::monotonicNanos());
-        }
-    });
-}
-
-void Reactor::completeTimers(uint64_t until) {
-    std::vector<Timer>& timers = impl_->timers;
-    while (!timers.empty() && timers.front().due <= until) {
-        std::pop_heap(timers.begin(), timers.end());
-        sync::WaitToken token = std::move(timers.back().token);
-        timers.pop_back();
-        token.complete();
-    }
-    impl_->armedFor = kForever;
-    armTimer();
 }
 
 }  // namespace freshet::transport

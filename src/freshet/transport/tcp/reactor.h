@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reactor: the executor of sessions. One pinned thread, one Asio io_context, one run queue. All
-/// session and command code of the thread runs from the run queue, inside a pass; Asio's handlers
-/// only put work on it. A reactor with nothing to do sleeps in epoll and uses no processor time.
+/// Reactor: the executor of sessions. One pinned thread, one poller, one run queue. All session and
+/// command code of the thread runs from the run queue, inside a pass; what the poller tells only
+/// puts work on it. A reactor with nothing to do sleeps in epoll and uses no processor time.
 #pragma once
 
 #include "freshet/base/status.h"
@@ -10,15 +10,12 @@
 #include "freshet/transport/session/memory_watch.h"
 #include "freshet/transport/session/message_cutter.h"
 #include "freshet/transport/session/put_off.h"
+#include "freshet/transport/tcp/poller.h"
 #include "freshet/transport/tcp/post_queue.h"
 
 #include <functional>
 #include <memory>
 #include <span>
-
-namespace boost::asio {
-class io_context;
-}
 
 namespace freshet::transport {
 
@@ -52,7 +49,7 @@ struct ReactorCounters {
     }
 };
 
-class Reactor final : public sync::Executor {
+class Reactor final : public sync::Executor, private Watched {
 public:
     static constexpr size_t kScratchBytes = 64 * 1024;
 
@@ -72,7 +69,7 @@ public:
     sync::WaitToken after(uint64_t ms) override;
 
     /// For sessions, on the reactor's thread (or before it starts).
-    boost::asio::io_context& io();
+    Poller& poller() { return *poller_; }
     /// Valid until the next suspension: all sessions of the reactor share it.
     std::span<char> scratch() { return {scratch_.get(), kScratchBytes}; }
     BlockPool& blocks() { return blocks_; }
@@ -84,16 +81,13 @@ public:
     uint32_t handshakes = 0;
 
 private:
-    struct Impl;
-    explicit Reactor(unsigned index, ReactorHooks hooks);
+    Reactor(unsigned index, ReactorHooks hooks, std::unique_ptr<Poller> poller, int wakeFd);
+    void onEvents(uint32_t events) override;
     void runThread();
     void runPass();
     void noteLongPass(uint64_t nanos);
     static void runAll(sync::WorkItem* item);
     void pushLocal(sync::WorkItem* first);
-    void awaitPosts();
-    void armTimer();
-    void completeTimers(uint64_t until);
 
     const unsigned index_;
     const ReactorHooks hooks_;
@@ -106,7 +100,8 @@ private:
     BlockPool blocks_;
     MemoryWatch memory_{*this};
     ReactorCounters counters_;
-    std::unique_ptr<Impl> impl_;
+    const std::unique_ptr<Poller> poller_;
+    const int wakeFd_;  // an eventfd
     platform::Thread thread_;
 };
 

@@ -8,12 +8,14 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace freshet::transport {
@@ -25,6 +27,7 @@ namespace {
 
 /// MongoDB's text for the end of a Unix socket that has no name of its own.
 constexpr std::string_view kUnnamed = "anonymous unix socket";
+const char* const kUnknown = "unknown";
 
 bool isPeerGone(const error_code& error) {
     return error == asio::error::eof || error == asio::error::connection_reset ||
@@ -53,6 +56,17 @@ bool isLoopback(const Endpoint& endpoint) {
     return address->sa_family == AF_INET && (ntohl(four.sin_addr.s_addr) >> 24) == 127;
 }
 
+/// What getpeername or getsockname says.
+std::optional<Endpoint> nameOf(int socket, int (*ask)(int, sockaddr*, socklen_t*)) {
+    Endpoint endpoint;
+    auto bytes = static_cast<socklen_t>(endpoint.capacity());
+    if (ask(socket, endpoint.data(), &bytes) != 0 || bytes > endpoint.capacity()) {
+        return std::nullopt;
+    }
+    endpoint.resize(bytes);
+    return endpoint;
+}
+
 }  // namespace
 
 uint64_t nextConnectionId() {
@@ -68,7 +82,7 @@ std::string endpointText(const Endpoint& endpoint) {
     }
     tcp::endpoint internet;
     if (endpoint.size() > internet.capacity() || (family != AF_INET && family != AF_INET6)) {
-        return "unknown";
+        return kUnknown;
     }
     std::memcpy(internet.data(), endpoint.data(), endpoint.size());
     const std::string address = internet.address().to_string();
@@ -76,40 +90,28 @@ std::string endpointText(const Endpoint& endpoint) {
     return family == AF_INET6 ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-Status adoptSocket(Socket* out, int socket, PeerInfo* peer) {
+void prepareSocket(int socket, PeerInfo* peer) {
     int family = AF_INET;
     socklen_t bytes = sizeof(family);
     ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
-    error_code error;
-    out->assign(asio::generic::stream_protocol(family, 0), socket, error);
-    if (error) {
-        ::close(socket);
-        return Status(Code::kIo, "Cannot adopt a socket: " + error.message());
-    }
     // Best effort: if the peer has gone already, the first read finds out.
     if (family != AF_UNIX) {
-        out->set_option(tcp::no_delay(true), error);
-        out->set_option(asio::socket_base::keep_alive(true), error);
+        const int on = 1;
+        ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     }
-    const Endpoint remote = out->remote_endpoint(error);
-    peer->remote = error ? "unknown" : endpointText(remote);
-    const bool hasRemote = !error;
-    const Endpoint local = out->local_endpoint(error);
-    peer->local = error ? "unknown" : endpointText(local);
+    const std::optional<Endpoint> remote = nameOf(socket, ::getpeername);
+    const std::optional<Endpoint> local = nameOf(socket, ::getsockname);
+    peer->remote = remote.has_value() ? endpointText(*remote) : kUnknown;
+    peer->local = local.has_value() ? endpointText(*local) : kUnknown;
     peer->kind = family == AF_UNIX ? "unix" : "tcp";
-    peer->isLocal =
-        family == AF_UNIX || (hasRemote && !error && isLoopback(remote) && isLoopback(local));
-    return Status::ok();
+    peer->isLocal = family == AF_UNIX || (remote.has_value() && local.has_value() &&
+                                          isLoopback(*remote) && isLoopback(*local));
 }
 
 std::string remoteOf(int socket) {
-    Endpoint remote;
-    auto bytes = static_cast<socklen_t>(remote.capacity());
-    if (::getpeername(socket, remote.data(), &bytes) != 0 || bytes > remote.capacity()) {
-        return "unknown";
-    }
-    remote.resize(bytes);
-    return endpointText(remote);
+    const std::optional<Endpoint> remote = nameOf(socket, ::getpeername);
+    return remote.has_value() ? endpointText(*remote) : kUnknown;
 }
 
 void watchClosely(int socket) {
@@ -137,16 +139,17 @@ Status closedHere() {
     return Status(Code::kCancelled, "The session was closed");
 }
 
-bool hasPeerLeft(Socket& socket) {
+bool hasPeerLeft(int socket) {
     pollfd what{};
-    what.fd = socket.native_handle();
+    what.fd = socket;
     what.events = POLLRDHUP;
     return ::poll(&what, 1, 0) > 0 && (what.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-bool hasPeerLeftBefore(Socket& socket, size_t bytes) {
-    error_code ignored;
-    return hasPeerLeft(socket) && socket.available(ignored) < bytes;
+bool hasPeerLeftBefore(int socket, size_t bytes) {
+    int unread = 0;
+    return hasPeerLeft(socket) && ::ioctl(socket, FIONREAD, &unread) == 0 &&
+           static_cast<size_t>(unread) < bytes;
 }
 
 }  // namespace freshet::transport

@@ -17,8 +17,8 @@ namespace freshet::transport {
 using Socket = boost::asio::generic::stream_protocol::socket;
 using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// Takes the socket over, sets its options and fills in `peer`.
-Status adoptSocket(Socket* out, int socket, PeerInfo* peer);
+/// Sets the options of a connected socket and fills in `peer`.
+void prepareSocket(int socket, PeerInfo* peer);
 
 /// "127.0.0.1:80", "[::1]:80", "/tmp/mongodb-27017.sock".
 std::string endpointText(const Endpoint& endpoint);
@@ -29,9 +29,9 @@ Status readFailure(const boost::system::error_code& error, bool midMessage);
 Status writeFailure(const boost::system::error_code& error);
 Status closedHere();
 /// True when the peer has ended its side, even if unread bytes are left.
-bool hasPeerLeft(Socket& socket);
+bool hasPeerLeft(int socket);
 /// True when the peer has ended its side and fewer than `bytes` unread bytes are left.
-bool hasPeerLeftBefore(Socket& socket, size_t bytes);
+bool hasPeerLeftBefore(int socket, size_t bytes);
 
 /// The pieces of a chain that are not sent yet, in the form that the system call takes.
 class Unsent {

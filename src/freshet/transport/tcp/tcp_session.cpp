@@ -7,26 +7,24 @@
 #include "freshet/transport/session/first_bytes.h"
 #include "freshet/transport/session/tls_pump.h"
 #include "freshet/transport/tcp/connection.h"
+#include "freshet/transport/tcp/socket.h"
 
-#include <boost/asio/steady_timer.hpp>
-
-#include <chrono>
+#include <boost/asio/error.hpp>
 
 namespace freshet::transport {
 namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
 /// The state that a session has only until its TLS handshake is over.
 struct Handshake {
-    explicit Handshake(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.io()) {
+    explicit Handshake(Reactor& reactorIn) : reactor(reactorIn), overdue(reactorIn.poller()) {
         ++reactor.handshakes;
     }
     ~Handshake() { --reactor.handshakes; }
 
     Reactor& reactor;
-    asio::steady_timer overdue;
+    LaterCall overdue;
 };
 
 class ReactorSession final : public Session, private WatchedPeer {
@@ -41,10 +39,10 @@ public:
           peer_(std::move(peer)),
           cutter_(reactor.blocks()) {}
     ~ReactorSession() override {
-        invariant(connection_->readable.isIdle() && connection_->writable.isIdle());
-        connection_->watcher = nullptr;
+        invariant(!connection_->isWaiting());
+        connection_->forgetPeer();
         sayGoodbye();
-        connection_->closeNow();
+        connection_->close();
     }
 
     StatusOr<Message> sourceMessage() override { return wrongPair(); }
@@ -53,7 +51,10 @@ public:
     sync::Task<Status> asyncSinkMessage(ReplyChain chain) override;
     void close() override;
     void setMessageBytesMax(size_t bytes) override { cutter_.setMessageBytesMax(bytes); }
-    bool watchPeer(PeerWatcher* watcher) override { return connection_->watch(watcher); }
+    bool watchPeer(PeerWatcher* watcher) override {
+        connection_->watchPeer(watcher);
+        return true;
+    }
     const PeerInfo& peer() const override { return peer_; }
     SessionStats stats() const override { return stats_; }
 
@@ -72,7 +73,7 @@ private:
     }
     void endSlow() override {
         isTooSlow_ = true;
-        connection_->closeNow();
+        connection_->close();
     }
     /// Before the session waits for its peer with a message half read or a reply half sent.
     Status noteHeld(MemoryWatch::Phase phase, size_t replyBytes = 0);
@@ -145,7 +146,7 @@ Status ReactorSession::noteHeld(MemoryWatch::Phase phase, size_t replyBytes) {
 /// present while any input is unread.
 bool ReactorSession::hasLeft() {
     const size_t missing = cutter_.wantsRoom() - cutter_.pending().size();
-    return hasPeerLeftBefore(connection_->socket, tls_ == nullptr ? missing : 1);
+    return connection_->hasPeerLeftBefore(tls_ == nullptr ? missing : 1);
 }
 
 Status ReactorSession::whyEnded(Status otherwise) const {
@@ -160,7 +161,7 @@ sync::Task<Status> ReactorSession::awaitRoom() {
     }
     Admission::Ticket& ticket = held_->ticket.emplace(*admission, cutter_.wantsRoom());
     while (!ticket.isAdmitted()) {
-        if (connection_->closed) {
+        if (connection_->isClosed()) {
             co_return whyEnded(closedHere());
         }
         if (hasLeft()) {
@@ -178,18 +179,11 @@ sync::Task<Status> ReactorSession::awaitRoom() {
 
 /// 0: there are no bytes.
 StatusOr<size_t> ReactorSession::receive(std::span<char> room) {
-    error_code error;
-    const size_t bytes =
-        connection_->socket.read_some(asio::buffer(room.data(), room.size()), error);
-    maybeMore_ = bytes == room.size();
-    if (error == asio::error::would_block) {
-        return size_t{0};
-    }
-    if (error) {
-        return readFailure(error, cutter_.isMidMessage());
-    }
-    stats_.bytesIn += bytes;
-    ReactorCounters::bump(reactor_.counters().bytesIn, bytes);
+    StatusOr<size_t> bytes = connection_->read(room, cutter_.isMidMessage());
+    maybeMore_ = bytes.isOk() && *bytes == room.size();
+    FRESHET_RETURN_IF_ERROR(bytes.status());
+    stats_.bytesIn += *bytes;
+    ReactorCounters::bump(reactor_.counters().bytesIn, *bytes);
     return bytes;
 }
 
@@ -205,9 +199,7 @@ StatusOr<bool> ReactorSession::readOnce() {
 sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
     if (messagesInTurn_ >= kMessagesPerTurn) {
         messagesInTurn_ = 0;
-        Completion& turn = connection_->readable;
-        turn.finish(turn.begin(), Status::ok());
-        (void)co_await turn.done();
+        (void)co_await connection_->nextTurn();
     }
     if (!isOpen_) {
         Status opened = co_await open();
@@ -219,7 +211,7 @@ sync::Task<StatusOr<Message>> ReactorSession::asyncSourceMessage() {
     if (tls_ != nullptr) {
         co_return co_await sourceTls();
     }
-    while (!connection_->closed) {
+    while (!connection_->isClosed()) {
         Message message;
         StatusOr<bool> found = nextMessage(&message);
         if (!found.isOk()) {
@@ -278,30 +270,29 @@ sync::Task<Status> ReactorSession::asyncSinkMessage(ReplyChain chain) {
     }
     Unsent unsent(chain);
     while (!unsent.isDone()) {
-        if (connection_->closed) {
+        if (connection_->isClosed()) {
             co_return closedHere();
         }
-        error_code error;
-        const size_t bytes = writeSome(connection_->socket, unsent, error);
-        if (error == asio::error::would_block) {
+        StatusOr<size_t> bytes = connection_->write(unsent);
+        if (!bytes.isOk()) {
+            co_return std::move(bytes).status();
+        }
+        if (*bytes == 0) {
             Status ready = co_await awaitReader(chain.bytes());
             if (!ready.isOk()) {
                 co_return ready;
             }
             continue;
         }
-        if (error) {
-            co_return writeFailure(error);
-        }
-        unsent.sent(bytes);
-        noteSent(bytes);
+        unsent.sent(*bytes);
+        noteSent(*bytes);
     }
     noteMessageOut();
     co_return Status::ok();
 }
 
 sync::Task<Status> ReactorSession::open() {
-    while (!connection_->closed) {
+    while (!connection_->isClosed()) {
         switch (judgeFirstBytes(cutter_.pending())) {
             case FirstBytes::kPlain:
                 co_return policy_.tlsMode == TlsMode::kRequire
@@ -340,15 +331,10 @@ Status ReactorSession::openTls() {
     }
     FRESHET_ASSIGN_OR_RETURN(tls_, security::TlsChannel::open(policy_.tls, ""));
     handshake_ = std::make_unique<Handshake>(reactor_);
-    handshake_->overdue.expires_after(std::chrono::milliseconds(policy_.handshakeMillisMax));
-    handshake_->overdue.async_wait(
-        [weak = std::weak_ptr<Connection>(connection_)](error_code cancelled) {
-            std::shared_ptr<Connection> late = weak.lock();
-            if (!cancelled && late != nullptr) {
-                late->isOverdue = true;
-                late->closeNow();
-            }
-        });
+    handshake_->overdue.start(policy_.handshakeMillisMax, [connection = connection_.get()] {
+        connection->isOverdue = true;
+        connection->close();
+    });
     return Status::ok();
 }
 
@@ -394,7 +380,7 @@ sync::Task<Status> ReactorSession::pumpTls() {
 }
 
 sync::Task<StatusOr<Message>> ReactorSession::sourceTls() {
-    while (!connection_->closed) {
+    while (!connection_->isClosed()) {
         Message message;
         StatusOr<bool> found = nextMessage(&message);
         if (found.isOk() && *found) {
@@ -456,44 +442,40 @@ sync::Task<Status> ReactorSession::sinkTls(ReplyChain chain) {
 sync::Task<Status> ReactorSession::sendAll(std::string bytes, size_t replyBytes) {
     size_t done = 0;
     while (done < bytes.size()) {
-        if (connection_->closed) {
+        if (connection_->isClosed()) {
             co_return closedHere();
         }
-        error_code error;
-        const size_t some = connection_->socket.write_some(
-            asio::buffer(bytes.data() + done, bytes.size() - done), error);
-        if (error == asio::error::would_block) {
+        StatusOr<size_t> some = connection_->write(ByteView(bytes).substr(done));
+        if (!some.isOk()) {
+            co_return std::move(some).status();
+        }
+        if (*some == 0) {
             Status ready = co_await awaitReader(replyBytes);
             if (!ready.isOk()) {
                 co_return ready;
             }
             continue;
         }
-        if (error) {
-            co_return writeFailure(error);
-        }
-        done += some;
-        noteSent(some);
+        done += *some;
+        noteSent(*some);
     }
     co_return Status::ok();
 }
 
 /// Sends the closing alert if that does not block; nothing waits for the peer.
 void ReactorSession::sayGoodbye() {
-    if (tls_ == nullptr || handshake_ != nullptr || connection_->closed ||
-        !connection_->writable.isIdle()) {
+    if (tls_ == nullptr || handshake_ != nullptr || connection_->isClosed() ||
+        connection_->isWriting()) {
         return;
     }
     tls_->close();
-    const std::string alert = tls_->drainCipher();
-    error_code ignored;
-    connection_->socket.write_some(asio::buffer(alert), ignored);
+    (void)connection_->write(tls_->drainCipher());
 }
 
 void ReactorSession::close() {
     if (sync::Executor::current() == &reactor_) {
         sayGoodbye();
-        connection_->closeNow();
+        connection_->close();
         return;
     }
     // [tcp.closeAsk] acq_rel: only the first asker may touch keep and the work item; the reactor
@@ -504,7 +486,7 @@ void ReactorSession::close() {
     connection_->keep = connection_;
     connection_->run = [](sync::WorkItem* item) {
         std::shared_ptr<Connection> self = std::move(static_cast<Connection*>(item)->keep);
-        self->closeNow();
+        self->close();
     };
     reactor_.post(connection_.get());
 }
@@ -515,14 +497,11 @@ StatusOr<std::unique_ptr<Session>> makeReactorSession(Reactor& reactor,
                                                       int socket,
                                                       uint64_t connectionId,
                                                       const TlsPolicy& policy) {
-    auto connection = std::make_shared<Connection>(reactor);
     PeerInfo peer;
     peer.connectionId = connectionId;
-    FRESHET_RETURN_IF_ERROR(adoptSocket(&connection->socket, socket, &peer));
-    error_code error;
-    if (connection->socket.non_blocking(true, error); error) {
-        return Status(Code::kIo, "Cannot make a socket non-blocking: " + error.message());
-    }
+    prepareSocket(socket, &peer);
+    FRESHET_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
+                             Connection::open(reactor, socket));
     return std::unique_ptr<Session>(
         std::make_unique<ReactorSession>(reactor, std::move(connection), std::move(peer), policy));
 }
