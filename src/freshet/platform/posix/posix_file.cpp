@@ -188,8 +188,10 @@ public:
     }
 
     StatusOr<std::unique_ptr<SharedBytes>> share(size_t bytes) override {
-        void* memory =
-            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
+        // Its pages are read into the system's cache and not mapped yet: they count as this
+        // process's memory only once they are used.
+        ::posix_fadvise(fd_, 0, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+        void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
         if (memory == MAP_FAILED) {
             return failure("mmap", path_, errno);
         }
