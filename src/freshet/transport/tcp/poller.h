@@ -16,7 +16,7 @@
 
 namespace freshet::transport {
 
-/// Who is told of a descriptor's events.
+/// A user of the poller, which is told of the events of its descriptor.
 class Watched {
 public:
     /// `events`: EPOLL* bits. Puts work on the run queue, and ends no watch: events that were
