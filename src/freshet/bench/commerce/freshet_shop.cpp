@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shop over the wire protocol, without transactions: a checkout is a series of changes to
-/// single documents. Each change can be undone or completed by any client that finds the cart in
-/// the state "in checkout". From the moment a product's stock is taken until the order exists, the
-/// product carries a hold, {order, quantity}. Only the last change of an operation asks for
-/// durability: it comes later in the journal than the others, so waiting for it covers them too.
+/// The shop over the wire protocol. A checkout is a transaction, as drivers send it, in three round
+/// trips: take the cart; change everything (bulkWrite); commit. If another checkout has changed one
+/// of the products meanwhile, it is aborted and done again.
 #include "freshet/bench/commerce/shop.h"
 #include "freshet/bench/processes.h"
 #include "freshet/bson/json.h"
 #include "freshet/client/client.h"
+
+#include <array>
 
 namespace freshet::bench {
 namespace {
@@ -22,6 +22,19 @@ int64_t wide(uint32_t number) {
     return number;
 }
 
+/// Whether the reply says that the transaction was aborted for another one and may be tried again.
+bool isTransient(Document reply) {
+    const bson::Element labels = reply.find("errorLabels");
+    if (labels.isArray()) {
+        for (const bson::Element& label : labels.document()) {
+            if (label.isString() && label.stringValue() == "TransientTransactionError") {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// Runs commands; every reply that is not a plain success is an error.
 class Counter {
 public:
@@ -30,9 +43,12 @@ public:
 
     StatusOr<OwnedDocument> run(Builder& command, std::string_view database = kShopDatabase) {
         const std::string bytes = command.finish();
-        FRESHET_ASSIGN_OR_RETURN(OwnedDocument reply,
-                                 connection_->runChecked(database, Document(bytes)));
-        if (reply.view().has("writeErrors") || reply.view().has("writeConcernError")) {
+        FRESHET_ASSIGN_OR_RETURN(OwnedDocument reply, connection_->run(database, Document(bytes)));
+        if (isTransient(reply.view())) {
+            return Status(Code::kConflict, "The transaction is to be tried again");
+        }
+        if (!reply.view().find("ok").isTruthy() || reply.view().has("writeErrors") ||
+            reply.view().has("writeConcernError")) {
             return Status(Code::kIo, "The server answered " + bson::toJson(reply.view()));
         }
         return reply;
@@ -52,9 +68,31 @@ private:
     std::unique_ptr<client::Connection> connection_;
 };
 
-void waitForDisk(Builder* command, bool durable) {
-    command->object("writeConcern").add("w", int32_t{1}).add("j", durable);
+void waitForDisk(Builder* command) {
+    command->object("writeConcern").add("w", int32_t{1}).add("j", true);
 }
+
+/// A logical session: what makes a command one of its transaction.
+class TransactionFields {
+public:
+    TransactionFields() {
+        const bson::ObjectId unique = bson::ObjectId::generate();
+        std::copy(std::begin(unique.bytes), std::end(unique.bytes), id_.begin());
+    }
+    void next() { ++number_; }
+    void addTo(Builder* command, bool starts) const {
+        command->object("lsid").add("id", bson::Binary{kUuid, {id_.data(), id_.size()}});
+        command->add("txnNumber", number_).add("autocommit", false);
+        if (starts) {
+            command->add("startTransaction", true);
+        }
+    }
+
+private:
+    static constexpr uint8_t kUuid = 4;
+    std::array<char, 16> id_{};
+    int64_t number_ = 0;
+};
 
 void addFind(Builder* command,
              std::string_view collection,
@@ -95,10 +133,10 @@ public:
         {
             Builder documents = command.array("documents");
             Builder document = documents.object(documents.nextIndex());
-            document.add("_id", wide(cart)).add("customer", wide(customer)).add("state", "open");
+            document.add("_id", wide(cart)).add("customer", wide(customer));
             document.array("lines");
         }
-        waitForDisk(&command, true);
+        waitForDisk(&command);
         return counter_.write(command, 1);
     }
     Status addLine(uint32_t cart, const CartLine& line) override {
@@ -107,31 +145,30 @@ public:
         {
             Builder statements = command.array("updates");
             Builder statement = statements.object(statements.nextIndex());
-            statement.object("q").add("_id", wide(cart)).add("state", "open");
+            statement.object("q").add("_id", wide(cart));
             Builder change = statement.object("u");
             Builder push = change.object("$push");
             addLineTo(push.object("lines"), line);
         }
-        waitForDisk(&command, true);
+        waitForDisk(&command);
         return counter_.write(command, 1);
     }
     StatusOr<bool> checkOut(uint32_t cart, uint32_t customer) override {
-        FRESHET_ASSIGN_OR_RETURN(const std::vector<CartLine> lines, claimCart(cart));
-        FRESHET_ASSIGN_OR_RETURN(const uint64_t taken, takeStock(cart, lines));
-        if (taken < lines.size()) {
-            FRESHET_RETURN_IF_ERROR(dropHolds(cart, lines, true));
-            FRESHET_RETURN_IF_ERROR(reopenCart(cart));
-            return false;
+        for (;;) {
+            transaction_.next();
+            StatusOr<bool> done = tryCheckOut(cart, customer);
+            if (done.isOk() && *done) {
+                return done;
+            }
+            if (!done.isOk() && done.status().code() != Code::kConflict) {
+                return done;
+            }
+            // As drivers do, also after the server has said that it is aborted.
+            FRESHET_RETURN_IF_ERROR(abort());
+            if (done.isOk()) {
+                return done;
+            }
         }
-        int64_t total = 0;
-        for (const CartLine& line : lines) {
-            total += line.price * line.quantity;
-        }
-        FRESHET_RETURN_IF_ERROR(insertOrder(cart, customer, total, lines));
-        FRESHET_RETURN_IF_ERROR(dropHolds(cart, lines, false));
-        FRESHET_RETURN_IF_ERROR(pay(cart, customer, total));
-        FRESHET_RETURN_IF_ERROR(removeCart(cart));
-        return true;
     }
     Status review(uint32_t customer, const Step& review) override {
         Builder command;
@@ -145,7 +182,7 @@ public:
                 .add("stars", static_cast<int32_t>(review.number))
                 .add("text", kReviewText);
         }
-        waitForDisk(&command, true);
+        waitForDisk(&command);
         return counter_.write(command, 1);
     }
     Status settle() override { return Status::ok(); }
@@ -161,18 +198,16 @@ private:
         const bson::Element batch = reply.view().findPath("cursor.firstBatch");
         return static_cast<uint64_t>(batch.document().fieldCount());
     }
-    StatusOr<std::vector<CartLine>> claimCart(uint32_t cart);
-    StatusOr<uint64_t> takeStock(uint32_t order, const std::vector<CartLine>& lines);
-    /// With or without giving the stock back. Products without a hold of this order are left alone.
-    Status dropHolds(uint32_t order, const std::vector<CartLine>& lines, bool giveBack);
-    Status reopenCart(uint32_t cart);
-    Status insertOrder(uint32_t order,
-                       uint32_t customer,
-                       int64_t total,
-                       const std::vector<CartLine>& lines);
-    Status pay(uint32_t order, uint32_t customer, int64_t total);
-    Status removeCart(uint32_t cart);
+    /// False: there is not enough of some product; to be aborted. kConflict: likewise, and to be
+    /// tried again.
+    StatusOr<bool> tryCheckOut(uint32_t cart, uint32_t customer);
+    StatusOr<std::vector<CartLine>> takeCart(uint32_t cart);
+    /// Takes the stock, lets the customer pay and inserts the order. False: see tryCheckOut().
+    StatusOr<bool> changeAll(uint32_t order, uint32_t customer, const std::vector<CartLine>& lines);
+    Status commit();
+    Status abort();
 
+    TransactionFields transaction_;
     Counter counter_;
 };
 
@@ -187,134 +222,108 @@ std::vector<CartLine> linesOf(const bson::Element& lines) {
     return out;
 }
 
-StatusOr<std::vector<CartLine>> FreshetSession::claimCart(uint32_t cart) {
+StatusOr<bool> FreshetSession::tryCheckOut(uint32_t cart, uint32_t customer) {
+    FRESHET_ASSIGN_OR_RETURN(const std::vector<CartLine> lines, takeCart(cart));
+    FRESHET_ASSIGN_OR_RETURN(const bool isEnough, changeAll(cart, customer, lines));
+    if (isEnough) {
+        FRESHET_RETURN_IF_ERROR(commit());
+    }
+    return isEnough;
+}
+
+StatusOr<std::vector<CartLine>> FreshetSession::takeCart(uint32_t cart) {
     Builder command;
     command.add("findAndModify", "carts");
-    command.object("query").add("_id", wide(cart)).add("state", "open");
-    {
-        Builder update = command.object("update");
-        update.object("$set").add("state", "in checkout");
-    }
-    waitForDisk(&command, false);
+    command.object("query").add("_id", wide(cart));
+    command.add("remove", true);
+    transaction_.addTo(&command, true);
     FRESHET_ASSIGN_OR_RETURN(const OwnedDocument reply, counter_.run(command));
     const bson::Element lines = reply.view().findPath("value.lines");
     if (!lines.isArray()) {
-        return Status(Code::kCorruption, "A cart is not open: " + bson::toJson(reply.view()));
+        return Status(Code::kCorruption, "A cart is not there: " + bson::toJson(reply.view()));
     }
     return linesOf(lines);
 }
 
-StatusOr<uint64_t> FreshetSession::takeStock(uint32_t order, const std::vector<CartLine>& lines) {
-    Builder command;
-    command.add("update", "products").add("ordered", true);
+enum Namespace : int32_t { kProducts, kCustomers, kOrders };
+
+void addNamespaces(Builder* command) {
+    Builder namespaces = command->array("nsInfo");
+    for (const char* collection : {"products", "customers", "orders"}) {
+        namespaces.object(namespaces.nextIndex())
+            .add("ns", std::string(kShopDatabase) + "." + collection);
+    }
+}
+
+void addTaking(Builder* operations, const CartLine& line) {
+    const auto quantity = static_cast<int32_t>(line.quantity);
+    Builder operation = operations->object(operations->nextIndex());
+    operation.add("update", int32_t{kProducts});
     {
-        Builder statements = command.array("updates");
+        Builder filter = operation.object("filter");
+        filter.add("_id", wide(line.product));
+        filter.object("stock").add("$gte", quantity);
+    }
+    Builder change = operation.object("updateMods");
+    change.object("$inc").add("stock", -quantity);
+}
+
+void addPaying(Builder* operations, uint32_t customer, int64_t total) {
+    Builder operation = operations->object(operations->nextIndex());
+    operation.add("update", int32_t{kCustomers});
+    operation.object("filter").add("_id", wide(customer));
+    Builder change = operation.object("updateMods");
+    change.object("$inc").add("paid", total);
+}
+
+StatusOr<bool> FreshetSession::changeAll(uint32_t order,
+                                         uint32_t customer,
+                                         const std::vector<CartLine>& lines) {
+    int64_t total = 0;
+    for (const CartLine& line : lines) {
+        total += line.price * line.quantity;
+    }
+    Builder command;
+    command.add("bulkWrite", int32_t{1}).add("errorsOnly", true);
+    {
+        Builder operations = command.array("ops");
         for (const CartLine& line : lines) {
-            const auto quantity = static_cast<int32_t>(line.quantity);
-            Builder statement = statements.object(statements.nextIndex());
-            {
-                Builder query = statement.object("q");
-                query.add("_id", wide(line.product));
-                query.object("stock").add("$gte", quantity);
-            }
-            Builder change = statement.object("u");
-            change.object("$inc").add("stock", -quantity);
-            Builder push = change.object("$push");
-            push.object("holds").add("order", wide(order)).add("quantity", quantity);
+            addTaking(&operations, line);
         }
-    }
-    waitForDisk(&command, false);
-    FRESHET_ASSIGN_OR_RETURN(const OwnedDocument reply, counter_.run(command));
-    return static_cast<uint64_t>(reply.view().find("n").toInt64());
-}
-
-Status FreshetSession::dropHolds(uint32_t order,
-                                 const std::vector<CartLine>& lines,
-                                 bool giveBack) {
-    Builder command;
-    command.add("update", "products").add("ordered", true);
-    {
-        Builder statements = command.array("updates");
-        for (const CartLine& line : lines) {
-            Builder statement = statements.object(statements.nextIndex());
-            statement.object("q").add("_id", wide(line.product)).add("holds.order", wide(order));
-            Builder change = statement.object("u");
-            if (giveBack) {
-                change.object("$inc").add("stock", static_cast<int32_t>(line.quantity));
-            }
-            Builder pull = change.object("$pull");
-            pull.object("holds").add("order", wide(order));
-        }
-    }
-    waitForDisk(&command, false);
-    return counter_.run(command).status();
-}
-
-Status FreshetSession::reopenCart(uint32_t cart) {
-    Builder command;
-    command.add("update", "carts");
-    {
-        Builder statements = command.array("updates");
-        Builder statement = statements.object(statements.nextIndex());
-        statement.object("q").add("_id", wide(cart));
-        Builder change = statement.object("u");
-        change.object("$set").add("state", "open");
-    }
-    waitForDisk(&command, true);
-    return counter_.write(command, 1);
-}
-
-Status FreshetSession::insertOrder(uint32_t order,
-                                   uint32_t customer,
-                                   int64_t total,
-                                   const std::vector<CartLine>& lines) {
-    Builder command;
-    command.add("insert", "orders");
-    {
-        Builder documents = command.array("documents");
-        Builder document = documents.object(documents.nextIndex());
+        addPaying(&operations, customer, total);
+        Builder operation = operations.object(operations.nextIndex());
+        operation.add("insert", int32_t{kOrders});
+        Builder document = operation.object("document");
         document.add("_id", wide(order)).add("customer", wide(customer)).add("total", total);
         Builder list = document.array("lines");
         for (const CartLine& line : lines) {
             addLineTo(list.object(list.nextIndex()), line);
         }
     }
-    waitForDisk(&command, false);
-    return counter_.write(command, 1);
+    addNamespaces(&command);
+    transaction_.addTo(&command, false);
+    FRESHET_ASSIGN_OR_RETURN(const OwnedDocument reply, counter_.run(command, "admin"));
+    if (reply.view().find("nErrors").toInt64() != 0) {
+        return Status(Code::kIo, "The server answered " + bson::toJson(reply.view()));
+    }
+    return reply.view().find("nMatched").toInt64() == static_cast<int64_t>(lines.size()) + 1;
 }
 
-/// If an interrupted checkout is completed later, the customer must not pay twice. The numbers of a
-/// customer's orders rise, so the payment applies only if lastOrder is lower.
-Status FreshetSession::pay(uint32_t order, uint32_t customer, int64_t total) {
+Status FreshetSession::commit() {
     Builder command;
-    command.add("update", "customers");
-    {
-        Builder statements = command.array("updates");
-        Builder statement = statements.object(statements.nextIndex());
-        {
-            Builder query = statement.object("q");
-            query.add("_id", wide(customer));
-            query.object("lastOrder").add("$lt", wide(order));
-        }
-        Builder change = statement.object("u");
-        change.object("$inc").add("paid", total);
-        change.object("$set").add("lastOrder", wide(order));
-    }
-    waitForDisk(&command, false);
-    return counter_.write(command, 1);
+    command.add("commitTransaction", int32_t{1});
+    transaction_.addTo(&command, false);
+    waitForDisk(&command);
+    return counter_.run(command, "admin").status();
 }
 
-Status FreshetSession::removeCart(uint32_t cart) {
+/// The server may have aborted it already.
+Status FreshetSession::abort() {
     Builder command;
-    command.add("delete", "carts");
-    {
-        Builder statements = command.array("deletes");
-        Builder statement = statements.object(statements.nextIndex());
-        statement.object("q").add("_id", wide(cart));
-        statement.add("limit", int32_t{1});
-    }
-    waitForDisk(&command, true);
-    return counter_.write(command, 1);
+    command.add("abortTransaction", int32_t{1});
+    transaction_.addTo(&command, false);
+    const std::string bytes = command.finish();
+    return counter_.connection().run("admin", Document(bytes)).status();
 }
 
 class FreshetShop final : public Shop {
@@ -396,14 +405,13 @@ Status FreshetShop::loadProducts(const Plan& plan) {
             Builder documents = command.array("documents");
             for (uint32_t i = from; i < to; ++i) {
                 const Product& product = plan.products[i];
-                Builder document = documents.object(documents.nextIndex());
-                document.add("_id", wide(i))
+                documents.object(documents.nextIndex())
+                    .add("_id", wide(i))
                     .add("name", productName(i))
                     .add("category", wide(product.category))
                     .add("price", product.price)
                     .add("stock", static_cast<int32_t>(product.stock))
                     .add("description", std::string(kDescriptionBytes, 'd'));
-                document.array("holds");
             }
         }
         FRESHET_RETURN_IF_ERROR(counter_.write(command, to - from));
@@ -422,8 +430,7 @@ Status FreshetShop::loadCustomers(const Plan& plan) {
                 documents.object(documents.nextIndex())
                     .add("_id", wide(i))
                     .add("email", customerEmail(i))
-                    .add("paid", int64_t{0})
-                    .add("lastOrder", int64_t{-1});
+                    .add("paid", int64_t{0});
             }
         }
         FRESHET_RETURN_IF_ERROR(counter_.write(command, to - from));
@@ -448,7 +455,6 @@ StatusOr<Books> FreshetShop::books() {
     Books out;
     FRESHET_RETURN_IF_ERROR(forEach("products", [&](Document product) {
         out.stock.push_back(product.find("stock").toInt64());
-        out.loose += product.find("holds").document().isEmpty() ? 0 : 1;
     }));
     FRESHET_RETURN_IF_ERROR(forEach("customers", [&](Document customer) {
         out.paid.push_back(customer.find("paid").toInt64());
@@ -459,10 +465,7 @@ StatusOr<Books> FreshetShop::books() {
             order.find("total").toInt64(),
             linesOf(order.find("lines"))};
     }));
-    FRESHET_RETURN_IF_ERROR(forEach("carts", [&](Document cart) {
-        ++out.carts;
-        out.loose += cart.find("state").stringValue() == "open" ? 0 : 1;
-    }));
+    FRESHET_RETURN_IF_ERROR(forEach("carts", [&](Document) { ++out.carts; }));
     FRESHET_RETURN_IF_ERROR(forEach("reviews", [&](Document) { ++out.reviews; }));
     return out;
 }
