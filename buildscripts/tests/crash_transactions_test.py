@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of transactions of 2 to 64 sessions, with checkpoints and definition changes at the same time, until the server is
-killed. After the restart, what was acknowledged is there and what was not committed is not; no money is created or lost; and
-no transaction has seen what snapshot isolation forbids. FRESHET_TRANSACTION_ROUNDS is the number of rounds."""
+killed. After the restart, what was acknowledged is there and what was not committed is not; no money is created or lost;
+no transaction has seen what snapshot isolation forbids; and a change stream of everything, resumed, tells what makes the same
+collections of those of the last round. FRESHET_TRANSACTION_ROUNDS is the number of rounds."""
 import collections
+import contextlib
 import os
 import random
 import sys
@@ -10,21 +12,62 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import change_mirror  # noqa: E402
 import crash_rounds  # noqa: E402
 import harness  # noqa: E402
 import transaction_history as history  # noqa: E402
 import transaction_load as load  # noqa: E402
+import bson  # noqa: E402  (after transaction_load, which finds pymongo)
 from transaction_history import Transaction  # noqa: E402
 from transaction_load import Wrong  # noqa: E402
 
-ROUNDS = int(os.environ.get('FRESHET_TRANSACTION_ROUNDS') or 100)
+ROUNDS = int(os.environ.get('FRESHET_TRANSACTION_ROUNDS') or 200)
 SESSIONS = (2, 4, 8, 16, 32, 64)
+
+
+class Stream:
+    """A change stream of all databases, and what its events make."""
+
+    def __init__(self, port):
+        self.mirror = change_mirror.Mirror()
+        with contextlib.closing(load.Wire(port)) as wire:
+            self.token = self.open(wire, {})['postBatchResumeToken']
+
+    @staticmethod
+    def open(wire, options):
+        stage = {'$changeStream': {'allChangesForCluster': True, 'showExpandedEvents': True, **options}}
+        return wire.ask('admin', {'aggregate': 1, 'pipeline': [stage], 'cursor': {}})['cursor']
+
+    def check(self, wire):
+        """Reads on to now. REQUIRES: nothing is changed meanwhile."""
+        end = wire.ask('other', {'insert': 'end', 'documents': [{}]}) and wire.ask('other', {'find': 'end'})['cursor']['firstBatch'][-1]['_id']
+        cursor, batch = self.open(wire, {'resumeAfter': self.token}), 'firstBatch'
+        number = cursor['id']
+        while True:
+            for event in cursor[batch]:
+                self.mirror.apply(event)
+                self.token = event['_id']
+                if event.get('documentKey') == {'_id': end}:
+                    wire.ask('admin', {'killCursors': '$cmd.aggregate', 'cursors': [number]})
+                    return self.compare(wire)
+            cursor, batch = wire.ask('admin', {'getMore': bson.Int64(number), 'collection': '$cmd.aggregate'})['cursor'], 'nextBatch'
+
+    def compare(self, wire):
+        stored = {}
+        for db in [one['name'] for one in wire.ask('admin', {'listDatabases': 1, 'nameOnly': True})['databases']]:
+            if db not in ('admin', 'config', 'local'):
+                for one in wire.ask(db, {'listCollections': 1, 'nameOnly': True})['cursor']['firstBatch']:
+                    stored[(db, one['name'])] = wire.find_all(db, one['name'])
+        difference = self.mirror.difference(stored)
+        if difference is not None:
+            raise Wrong('the events: ' + difference)
 
 
 class Judge:
     """Compares what is there after a restart with what the sessions of the round know."""
 
-    def __init__(self, port, workers, before, work):
+    def __init__(self, port, workers, before, work, stream):
+        self.stream = stream
         self.wire, self.workers, self.work, self.totals = load.Wire(port), workers, work, work.totals
         self.before = before  # the accounts when the round began
         self.attempts = [one for worker in workers for one in worker.attempts]
@@ -140,6 +183,7 @@ class Judge:
             self.check_bank()
             self.check_lists()
             self.check_indexes()
+            self.stream.check(self.wire)
             for db, name in load.LISTS + (load.LEDGER, load.PADS):
                 self.wire.ask(db, {'drop': name})
         finally:
@@ -170,6 +214,7 @@ class TransactionsTest(unittest.TestCase):
         seed = harness.seed()
         chance, totals = random.Random(seed), collections.Counter()
         with harness.Server(arguments=arguments) as server:
+            stream = Stream(server.port)
             accounts = prepare(server.port)
             workers = [load.Worker(at, seed, server.port) for at in range(max(SESSIONS))]
             began = time.monotonic()
@@ -186,7 +231,7 @@ class TransactionsTest(unittest.TestCase):
                         raise Wrong('an orderly stop ended with %s' % server.process.poll())
                     server.arguments = arguments + (crash_rounds.LITTLE_MEMORY if chance.random() < 0.3 else [])
                     server.start()
-                    accounts = Judge(server.port, sessions, accounts, work).run()
+                    accounts = Judge(server.port, sessions, accounts, work, stream).run()
                 except Wrong as wrong:
                     self.fail('round %d of FRESHET_SEED=%d, %d sessions, the server ended with %s: %s\n%s'
                               % (turn, seed, len(sessions), server.process.poll(), str(wrong)[:20000], server.log_text()[-3000:]))
@@ -208,6 +253,7 @@ class TransactionsTest(unittest.TestCase):
     def test_the_judge_finds_what_was_tampered_with(self):
         seed = harness.seed()
         with harness.Server() as server:
+            stream = Stream(server.port)
             accounts = prepare(server.port)
             workers = [load.Worker(at, seed, server.port) for at in range(8)]
             work = load.Load(workers, [], 200, collections.Counter())
@@ -229,9 +275,12 @@ class TransactionsTest(unittest.TestCase):
                          lambda: client.lists0.lists.replace_one({'_id': lists['_id']}, lists))):
                     do()
                     with self.subTest(what), self.assertRaises(Wrong):
-                        Judge(server.port, workers, accounts, work).run()
+                        Judge(server.port, workers, accounts, work, stream).run()
                     undo()
-            Judge(server.port, workers, accounts, work).run()
+            Judge(server.port, workers, accounts, work, stream).run()
+            stream.mirror.collections[('bank0', 'accounts')].popitem()
+            with contextlib.closing(load.Wire(server.port)) as wire, self.assertRaises(Wrong):
+                stream.check(wire)
 
 
 def append(key, *elements):

@@ -73,6 +73,14 @@ class Wire:
             raise Failed(reply)
         return reply
 
+    def find_all(self, db, collection):
+        cursor, documents = self.ask(db, {'find': collection, 'batchSize': 1000})['cursor'], []
+        documents += cursor['firstBatch']
+        while cursor['id']:
+            cursor = self.ask(db, {'getMore': bson.Int64(cursor['id']), 'collection': collection})['cursor']
+            documents += cursor['nextBatch']
+        return documents
+
     def send_only(self, db, command):
         """Closes the connection without reading the answer."""
         try:
