@@ -7,6 +7,7 @@ PACKAGES = {'pymongo': 'default', 'pymongo-async': 'default_async'}
 QUIET = ['-W', 'default::pytest.PytestUnraisableExceptionWarning', '-W', 'default::pytest.PytestUnhandledThreadExceptionWarning']
 
 
-def run(work, configuration, driver, package, only, jobs):
+def run(work, configuration, driver, package, only, jobs, tests=None):
     """{test: [outcome, detail, seconds]}"""
-    return pytest_runs.run(work, configuration, driver, ['-o', 'addopts=', '-m', PACKAGES[package]] + QUIET + ['test'], only, jobs)
+    return pytest_runs.run(work, configuration, driver, ['-o', 'addopts=', '-m', PACKAGES[package]] + QUIET + ['test'], only, jobs,
+                           tests)

@@ -8,7 +8,7 @@ that the driver does not have are not run; their detail says what the driver lac
 classes.
 
 FRESHET_PORTS has a port for each worker, FRESHET_OUTCOMES the file to write, FRESHET_ONLY a part of a name,
-FRESHET_LOGIN says that clients must log in.
+FRESHET_TESTS a file with a JSON list of whole names, FRESHET_LOGIN says that clients must log in.
 """
 import fnmatch
 import gc
@@ -209,6 +209,10 @@ def pytest_collection_modifyitems(items):
     only = os.environ.get('FRESHET_ONLY')
     if only:
         items[:] = [item for item in items if only in name_of(item.nodeid)]
+    if os.environ.get('FRESHET_TESTS'):
+        with open(os.environ['FRESHET_TESTS'], encoding='utf-8') as names:
+            wanted = set(json.load(names))
+        items[:] = [item for item in items if name_of(item.nodeid) in wanted]
     for item in items:
         lack = lack_of_test(item)
         if lack:

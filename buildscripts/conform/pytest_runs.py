@@ -30,16 +30,20 @@ def prepare_python():
     return python
 
 
-def run(work, configuration, driver, arguments, only='', jobs=4):
-    """{test: [outcome, detail, seconds]}. A server that ends by itself ends the run."""
+def run(work, configuration, driver, arguments, only='', jobs=4, tests=None):
+    """{test: [outcome, detail, seconds]}; `tests` names those to run, None all. A server that ends by itself ends the run."""
     os.makedirs(work, exist_ok=True)
     report, log = os.path.join(work, 'outcomes.json'), os.path.join(work, 'pytest.log')
+    names = os.path.join(work, 'tests.json')
+    if tests is not None:
+        with open(names, 'w', encoding='utf-8') as out:
+            json.dump(sorted(tests), out)
     if os.path.exists(report):
         os.remove(report)
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(harness.Server(arguments=TEST_COMMANDS + CONFIGURATIONS[configuration])) for _ in range(jobs)]
         environment = dict(os.environ, DB_IP='localhost', FRESHET_PORTS=','.join(str(server.port) for server in servers),
-                           FRESHET_OUTCOMES=report, FRESHET_ONLY=only, PYTHONPATH=driver + os.pathsep + HERE,
+                           FRESHET_OUTCOMES=report, FRESHET_ONLY=only, FRESHET_TESTS='' if tests is None else names, PYTHONPATH=driver + os.pathsep + HERE,
                            FRESHET_LOGIN='1' if '--auth' in CONFIGURATIONS[configuration] else '')
         command = [prepare_python(), '-B', '-m', 'pytest', '-q', '-p', 'pytest_outcomes', '-p', 'no:cacheprovider', '--tb=native', '-n', str(jobs),
                    '--timeout=%d' % SECONDS_OF_A_TEST, '--dist=loadscope'] + arguments

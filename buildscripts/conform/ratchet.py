@@ -64,6 +64,7 @@ class Judgement:
         self.ratchet = read_list(os.path.join(self.folder, 'passed.txt'))
         self.excused = read_list(os.path.join(self.folder, 'excused.txt'))
         self.failures, self.excused_now = [], collections.defaultdict(list)
+        self.failing = []  # tests that fail and may not
         self.skips = collections.Counter()
         self.passed = {test for test, outcome in outcomes.items() if outcome[0] == 'passed'}
         self.judge()
@@ -85,13 +86,16 @@ class Judgement:
         key = self.excused.get(test, '').rstrip('?')
         reason = self.reasons.get(key)
         if test in self.ratchet:
-            self.failures.append('%s: was passed once: %s' % (test, detail))
+            failure = '%s: was passed once: %s' % (test, detail)
         elif reason is None:
-            self.failures.append('%s: %s' % (test, detail))
+            failure = '%s: %s' % (test, detail)
         elif not reason.pattern.search('%s: %s' % (test, detail)):
-            self.failures.append('%s: is excused by %s, but fails otherwise: %s' % (test, key, detail))
+            failure = '%s: is excused by %s, but fails otherwise: %s' % (test, key, detail)
         else:
             self.excused_now[key].append(test)
+            return
+        self.failures.append(failure)
+        self.failing.append(test)
 
     def update(self):
         """Adds what passes to the ratchet, takes it out of the excuses, and excuses a failure that was not known by the

@@ -72,8 +72,8 @@ def missing(given):
     return None if clones.find('mongodb/specifications', given) else 'no clone of mongodb/specifications beside the checkout'
 
 
-def run(work, configuration, driver, given, suites, only, jobs):
+def run(work, configuration, driver, given, suites, only, jobs, tests=None):
     """{test: [outcome, detail, seconds]} of the suites; empty names all."""
     folder = stage(clones.work_tree('mongodb/specifications', given), suites or list(SUITES), os.path.join(work, 'suites'))
     return pytest_runs.run(work, configuration, driver, [
-        '-c', os.path.join(folder, 'pytest.ini'), '--rootdir', folder, '--import-mode=importlib', folder], only, jobs)
+        '-c', os.path.join(folder, 'pytest.ini'), '--rootdir', folder, '--import-mode=importlib', folder], only, jobs, tests)
