@@ -48,6 +48,17 @@ private:
     uint64_t due_ = platform::monotonicNanos() + interval_;
 };
 
+/// Takes what is flushed out of the system's cache, a unit at a time: a call for each small flush
+/// would cost more than it gives, and whoever waits for the flush would wait for it.
+void forgetWholeUnits(const WrittenRange& range) {
+    constexpr uint64_t kUnit = 128u << 10;
+    const uint64_t from = range.from / kUnit * kUnit;
+    const uint64_t to = range.to / kUnit * kUnit;
+    if (to > from) {
+        range.segment->file->forget(from, to - from);
+    }
+}
+
 }  // namespace
 
 void Journal::Impl::help() {
@@ -101,7 +112,7 @@ void Journal::Impl::flush() {
             fail(status);
             return;
         }
-        range.segment->file->forget(range.from, range.to - range.from);
+        forgetWholeUnits(range);
     }
     flushRanges.clear();
     // [journal.count] relaxed: statistics.
