@@ -85,6 +85,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// Whether `condition` has operators on a value ({$gt: 5}) and is no filter of documents.
+bool isConditionOnValues(bson::Document condition);
 /// Tests a single value (for $pull and $elemMatch): `condition` is {$gt: 5, ...} or, for objects, a
 /// filter.
 StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition);

@@ -89,11 +89,15 @@ int Matcher::matchedIndex(bson::Document document, std::string_view arrayPath) c
     return run.indexOnPath >= 0 ? run.indexOnPath : run.indexAnywhere;
 }
 
+bool isConditionOnValues(bson::Document condition) {
+    return isOperatorObject(condition) && !isDocumentOperator(condition.begin()->name());
+}
+
 StatusOr<std::unique_ptr<Matcher>> compileValueMatcher(bson::Document condition) {
     auto impl = std::make_unique<Matcher::Impl>();
     impl->filter = bson::OwnedDocument(condition);
     const bson::Document own = impl->filter.view();
-    impl->onValues = isOperatorObject(own) && !isDocumentOperator(own.begin()->name());
+    impl->onValues = isConditionOnValues(own);
     FRESHET_ASSIGN_OR_RETURN(impl->root,
                              impl->onValues ? parseValueCondition(own) : parseFilter(own));
     FRESHET_RETURN_IF_ERROR(refuseExpr(*impl->root));

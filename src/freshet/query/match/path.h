@@ -55,7 +55,8 @@ public:
 
     /// Calls visitor(element, arrayIndex) for each element at the path until it returns true;
     /// returns whether it did. A missing end is visited as a missing element. `arrayIndex` is the
-    /// index in the outermost array entered, -1 if none was.
+    /// index in the outermost array entered, -1 if none was; one whose index the path names is not
+    /// entered.
     /// `fields`: finds fields of the document when many are wanted; may be null.
     template <typename Visitor>
     bool visit(bson::Document document,
@@ -123,7 +124,7 @@ private:
                     document(element.document(), part, outermost)) {
                     return true;
                 }
-                if (parts[part].index == index && atIndex(element, part, outermost)) {
+                if (parts[part].index == index && atIndex(element, part, outer)) {
                     return true;
                 }
                 ++index;
@@ -139,8 +140,11 @@ private:
                 return false;
             }
             walked.fork();
-            return walked.isNew(element.document(), part + 1) &&
-                   document(element.document(), part + 1, outer);
+            if (!walked.isNew(element.document(), part + 1)) {
+                return false;
+            }
+            return element.isArray() ? array(element.document(), part + 1, outer)
+                                     : document(element.document(), part + 1, outer);
         }
     };
 

@@ -199,6 +199,36 @@ Status notViable(std::string_view name, const Element& inside) {
         "Cannot create field '" + std::string(name) + "' in element {" + elementText(inside) + "}");
 }
 
+/// The path below `node` of the first operator that needs a viable one; null if there is none.
+const std::string* findViablePath(const UpdateNode& node, std::string* path) {
+    if (node.op != nullptr) {
+        return node.op->needsViablePath() ? path : nullptr;
+    }
+    for (const auto& [component, child] : node.children) {
+        const size_t bytes = path->size();
+        *path += '.' + component;
+        if (findViablePath(*child, path) != nullptr) {
+            return path;
+        }
+        path->resize(bytes);
+    }
+    return nullptr;
+}
+
+/// An operator that creates nothing meets `inside`, at the run's path, and would have to go on to
+/// `component`.
+Status checkViable(const UpdateNode& node,
+                   const std::string& component,
+                   const std::string& at,
+                   const Element& inside) {
+    std::string path = at + '.' + component;
+    return findViablePath(node, &path) == nullptr
+               ? Status::ok()
+               : invalid(Reason::kPathNotViable,
+                         "Cannot use the part (" + component + ") of (" + path +
+                             ") to traverse the element ({" + elementText(inside) + "})");
+}
+
 /// Adds elements after the array's end, with nulls in the gaps.
 Status extendArray(const std::vector<ResolvedChild>& children,
                    const Element& array,
@@ -206,11 +236,15 @@ Status extendArray(const std::vector<ResolvedChild>& children,
                    UpdateRun* run,
                    Builder* out) {
     for (const ResolvedChild& child : children) {
+        const int64_t index = arrayIndexOf(child.name);
+        if (index < 0) {
+            FRESHET_RETURN_IF_ERROR(
+                checkViable(*child.node, std::string(child.name), run->path, array));
+        }
         PathScope scope(run, child.name);
         if (child.done || !createsAnything(*child.node, *run)) {
             continue;
         }
-        const int64_t index = arrayIndexOf(child.name);
         if (index < 0) {
             return notViable(child.name, array);
         }
@@ -290,6 +324,10 @@ Status applyToElement(const UpdateNode& node,
         FRESHET_ASSIGN_OR_RETURN(const std::string first,
                                  resolved(node.children.begin()->first, *run));
         return notViable(first, existing);
+    }
+    for (const auto& [component, child] : node.children) {
+        FRESHET_ASSIGN_OR_RETURN(const std::string part, resolved(component, *run));
+        FRESHET_RETURN_IF_ERROR(checkViable(*child, part, run->path, existing));
     }
     out->addAs(name, existing);
     return Status::ok();

@@ -192,6 +192,7 @@ public:
         return OpResult::set(arrayOf(elements));
     }
     bool creates(const OpTarget&) const override { return false; }
+    bool needsViablePath() const override { return true; }
 
 private:
     bool first_;
@@ -213,20 +214,52 @@ public:
         return erased == 0 ? OpResult::keep() : OpResult::set(arrayOf(elements));
     }
     bool creates(const OpTarget&) const override { return false; }
+    bool needsViablePath() const override { return true; }
 
 private:
     virtual bool isPulled(const Element& element) const = 0;
 };
 
-class PullOp final : public PullBase {
+/// Removes objects that a filter matches.
+class PullObjectsOp final : public PullBase {
 public:
-    explicit PullOp(std::unique_ptr<Matcher> matcher) : matcher_(std::move(matcher)) {}
+    explicit PullObjectsOp(std::unique_ptr<Matcher> filter) : filter_(std::move(filter)) {}
 
 private:
     bool isPulled(const Element& element) const override {
-        return mayGoOn().isOk() && matchesValue(*matcher_, element);
+        return mayGoOn().isOk() && matchesValue(*filter_, element);
     }
-    std::unique_ptr<Matcher> matcher_;
+    std::unique_ptr<Matcher> filter_;
+};
+
+/// Removes values that fulfil a condition as the value of a field would: of an array, an element
+/// may. For that there is a filter of a field without name.
+class PullValuesOp final : public PullBase {
+public:
+    static StatusOr<OpPtr> make(Document condition) {
+        auto op = std::make_shared<PullValuesOp>();
+        FRESHET_ASSIGN_OR_RETURN(op->ofValue_, compileValueMatcher(condition));
+        bson::Builder filter;
+        filter.add("", condition);
+        FRESHET_ASSIGN_OR_RETURN(op->ofField_,
+                                 Matcher::compile(bson::OwnedDocument(filter.finish()).view()));
+        return OpPtr(std::move(op));
+    }
+
+private:
+    bool isPulled(const Element& element) const override {
+        if (!mayGoOn().isOk()) {
+            return false;
+        }
+        if (!element.isArray()) {
+            return matchesValue(*ofValue_, element);
+        }
+        bson::Builder field;
+        field.addAs("", element);
+        return ofField_->matches(bson::OwnedDocument(field.finish()).view());
+    }
+    std::unique_ptr<Matcher> ofValue_;
+    std::unique_ptr<Matcher> ofField_;
 };
 
 class PullAllOp final : public PullBase {
@@ -353,16 +386,17 @@ StatusOr<OpPtr> parsePop(const Element& element) {
 }
 
 StatusOr<OpPtr> parsePull(const Element& element) {
+    if (element.isObject() && isConditionOnValues(element.document())) {
+        return PullValuesOp::make(element.document());
+    }
     if (element.isObject()) {
-        FRESHET_ASSIGN_OR_RETURN(auto matcher, compileValueMatcher(element.document()));
-        return OpPtr(std::make_shared<PullOp>(std::move(matcher)));
+        FRESHET_ASSIGN_OR_RETURN(auto filter, compileValueMatcher(element.document()));
+        return OpPtr(std::make_shared<PullObjectsOp>(std::move(filter)));
     }
     if (element.type() == Type::kRegex) {
         bson::Builder condition;
         condition.addAs("$regex", element);
-        const std::string bytes = condition.finish();
-        FRESHET_ASSIGN_OR_RETURN(auto matcher, compileValueMatcher(Document(bytes)));
-        return OpPtr(std::make_shared<PullOp>(std::move(matcher)));
+        return PullValuesOp::make(bson::OwnedDocument(condition.finish()).view());
     }
     return OpPtr(std::make_shared<PullAllOp>(std::vector<Element>{element}));
 }

@@ -39,6 +39,9 @@ public:
     virtual StatusOr<OpResult> apply(const OpTarget& target) const = 0;
     /// Whether it creates a missing value; then objects on the way to it are created, too.
     virtual bool creates(const OpTarget&) const { return true; }
+    /// It creates nothing, and yet it is an error if its path leads through a value that has no
+    /// fields.
+    virtual bool needsViablePath() const { return false; }
     /// How many levels of nesting the operator may add below its path.
     virtual int depth() const { return 0; }
     /// The result may nest deeper than path and operand show.

@@ -112,35 +112,51 @@ Status addModifier(const Element& modifier, UpdateNode* root, bool* movesValues)
     return Status::ok();
 }
 
+/// Looks along the path of a $rename. *array: the name of the first array on the way, which it
+/// cannot reach into; empty: there is none. An error if the source's path leads through a value
+/// that has no fields.
+Status walkRename(Document before,
+                  const std::string& path,
+                  bool isSource,
+                  FieldFinder* fields,
+                  std::string* array) {
+    Document at = before;
+    size_t start = 0;
+    for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
+        const Element element = fields->find(at, path.substr(start, dot - start));
+        if (element.isArray()) {
+            *array = element.name();
+            return Status::ok();
+        }
+        start = dot + 1;
+        if (element.isObject()) {
+            at = element.document();
+            continue;
+        }
+        if (element.isMissing() || !isSource) {
+            return Status::ok();
+        }
+        return invalid(Reason::kPathNotViable,
+                       "cannot use the part (" + path.substr(start, path.find('.', start) - start) +
+                           " of " + path + ") to traverse the element ({" + elementText(element) +
+                           "})");
+    }
+    return Status::ok();
+}
+
 /// $rename cannot reach into arrays, neither to take a value nor to store one.
 Status checkRenames(Document update, Document before, FieldFinder* fields) {
     const Element renames = update.find("$rename");
     if (!renames.isObject()) {
         return Status::ok();
     }
-    const auto arrayOnPath = [&](std::string_view path) {
-        Document at = before;
-        size_t start = 0;
-        for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
-            const std::string_view name = path.substr(start, dot - start);
-            const Element element = fields->find(at, name);
-            if (element.isArray()) {
-                return std::string(element.name());
-            }
-            if (!element.isObject()) {
-                break;
-            }
-            at = element.document();
-            start = dot + 1;
-        }
-        return std::string();
-    };
     for (const Element& rename : renames.document()) {
-        for (const bool source : {true, false}) {
-            const std::string path(source ? rename.name() : rename.stringValue());
-            const std::string array = arrayOnPath(path);
+        for (const bool isSource : {true, false}) {
+            const std::string path(isSource ? rename.name() : rename.stringValue());
+            std::string array;
+            FRESHET_RETURN_IF_ERROR(walkRename(before, path, isSource, fields, &array));
             if (!array.empty()) {
-                return badValue(std::string("The ") + (source ? "source" : "destination") +
+                return badValue(std::string("The ") + (isSource ? "source" : "destination") +
                                 " field cannot be an array element, '" + path + "' in doc with " +
                                 "_id: " + bson::toShellText(before.find("_id")) +
                                 " has an array field called '" + array + "'");

@@ -86,6 +86,7 @@ Status checkPath(std::string_view path) {
     }
     FRESHET_RETURN_IF_ERROR(bson::checkPathLength(path));
     int parts = 0;
+    int dollars = 0;
     for (size_t start = 0;;) {
         const size_t dot = path.find('.', start);
         const std::string_view part = path.substr(start, dot == path.npos ? dot : dot - start);
@@ -107,6 +108,11 @@ Status checkPath(std::string_view path) {
                                std::string(path) + "' is not valid for storage.");
         }
         ++parts;
+        dollars += part == "$" ? 1 : 0;
+        if (dollars > 1) {
+            return badValue("Too many positional (i.e. '$') elements found in path '" +
+                            std::string(path) + "'");
+        }
         if (dot == path.npos) {
             return Status::ok();
         }
