@@ -40,6 +40,40 @@ private:
     std::string bytes_;
 };
 
+/// An _id with one field. If the field's value is missing, it is null; with several fields, those
+/// whose values are missing are left out.
+class OneFieldId final : public Expression {
+public:
+    OneFieldId(std::string name, ExprPtr value)
+        : name_(std::move(name)), value_(std::move(value)) {}
+    Value evaluate(ExprContext& context) const override {
+        const Value value = value_->evaluate(context);
+        bson::Builder builder;
+        if (value.isMissing()) {
+            builder.add(name_, bson::Null{});
+        } else if (context.allows(value.heldBytes())) {
+            builder.addAs(name_, value.element());
+        }
+        return Value::ofDocument(builder.finish());
+    }
+    bool isConstant() const override { return value_->isConstant(); }
+
+private:
+    const std::string name_;
+    const ExprPtr value_;
+};
+
+StatusOr<ExprPtr> parseId(const Element& id, ExprScope* scope) {
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr whole, parseExpression(id, scope));
+    if (!id.isObject() || id.document().fieldCount() != 1 ||
+        id.document().begin()->name().starts_with('$')) {
+        return whole;
+    }
+    const Element only = *id.document().begin();
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(only, scope));
+    return ExprPtr(std::make_shared<OneFieldId>(std::string(only.name()), std::move(value)));
+}
+
 }  // namespace
 
 StageOr makeGroup(const PipelineMaker& maker, const Element& spec, StagePtr input) {
@@ -57,7 +91,7 @@ StageOr makeGroupBy(const PipelineMaker& maker, ExprPtr id, Document spec, Stage
             if (id != nullptr) {
                 return invalid(location(15948), "a group's _id may only be specified once");
             }
-            FRESHET_ASSIGN_OR_RETURN(id, parseExpression(field, &scope));
+            FRESHET_ASSIGN_OR_RETURN(id, parseId(field, &scope));
             continue;
         }
         if (field.name() == "$doingMerge") {

@@ -242,16 +242,39 @@ public:
     }
 };
 
+/// Whether $getField's operand is an object of arguments and no expression.
+bool namesArguments(const Element& operand) {
+    return operand.isObject() &&
+           !(!operand.document().isEmpty() && operand.document().begin()->name().starts_with('$'));
+}
+
+Status checkGetField(Document arguments) {
+    for (const Element& argument : arguments) {
+        if (argument.name() != "field" && argument.name() != "input") {
+            return invalid(location(3041701),
+                           "$getField found an unknown argument: " + std::string(argument.name()));
+        }
+    }
+    for (const auto& [name, number] :
+         {std::pair("field", 3041702u), std::pair("input", 3041703u)}) {
+        if (!arguments.has(name)) {
+            return invalid(location(number),
+                           std::string("$getField requires '") + name + "' to be specified");
+        }
+    }
+    return Status::ok();
+}
+
 StatusOr<ExprPtr> parseGetField(const Element& operand, ExprScope* scope) {
     auto result = std::make_shared<GetField>();
-    const bool named = operand.isObject() && operand.document().has("field");
+    const bool named = namesArguments(operand);
+    if (named) {
+        FRESHET_RETURN_IF_ERROR(checkGetField(operand.document()));
+    }
     const Element field = named ? operand.document().find("field") : operand;
     FRESHET_ASSIGN_OR_RETURN(result->field, parseExpression(field, scope));
     if (named) {
         const Element input = operand.document().find("input");
-        if (input.isMissing()) {
-            return invalid(Reason::kFailedToParse, "$getField requires 'input' to be specified");
-        }
         FRESHET_ASSIGN_OR_RETURN(result->input, parseExpression(input, scope));
     } else {
         scope->noteDocumentRead();
@@ -451,7 +474,18 @@ StatusOr<ExprPtr> parseForEach(const Element& operand, ExprScope* scope) {
 }
 
 StatusOr<ExprPtr> parseReduce(const Element& operand, ExprScope* scope) {
-    const Document object = operand.isObject() ? operand.document() : Document();
+    if (!operand.isObject()) {
+        return invalid(location(40075),
+                       "$reduce requires an object as an argument, found: " +
+                           std::string(bson::typeName(operand.type())));
+    }
+    const Document object = operand.document();
+    for (const Element& field : object) {
+        if (field.name() != "input" && field.name() != "initialValue" && field.name() != "in") {
+            return invalid(location(40076),
+                           "$reduce found an unknown argument: " + std::string(field.name()));
+        }
+    }
     auto result = std::make_shared<Reduce>();
     for (const char* name : {"input", "initialValue", "in"}) {
         if (!object.has(name)) {

@@ -142,6 +142,11 @@ Value toDecimalValue(ExprContext& context, Arguments arguments) {
     if (element.isNumber()) {
         return Value::of(toDecimal(element));
     }
+    if (element.type() == Type::kBool || element.type() == Type::kDate) {
+        const int64_t number =
+            element.type() == Type::kBool ? int64_t{element.boolValue()} : element.dateMillis();
+        return Value::of(toDecimal(Value::of(number).element()));
+    }
     if (!element.isString()) {
         return unsupportedConversion(context, from, "decimal");
     }

@@ -194,12 +194,19 @@ constexpr std::string_view kParts[] = {"year",
                                        "millisecond"};
 
 Value dateFromParts(ExprContext& context, Arguments arguments) {
-    const bool isIso = !arguments[3].isMissing();
-    if (isIso != arguments[0].isMissing()) {
-        return context.fail(
-            location(isIso ? 40489 : 40516),
-            isIso ? "$dateFromParts does not allow mixing natural dates with ISO dates"
-                  : "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+    const auto isGiven = [&](size_t part) { return !arguments[part].isMissing(); };
+    const bool isIso = isGiven(3);
+    if (!isIso && !isGiven(0)) {
+        return context.fail(location(40516),
+                            "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+    }
+    if (isGiven(0) && (isIso || isGiven(4) || isGiven(5))) {
+        return context.fail(location(40489),
+                            "$dateFromParts does not allow mixing natural dates with ISO dates");
+    }
+    if (isIso && (isGiven(1) || isGiven(2))) {
+        return context.fail(location(40525),
+                            "$dateFromParts does not allow mixing ISO dates with natural dates");
     }
     int64_t parts[10];
     bool isNull = false;

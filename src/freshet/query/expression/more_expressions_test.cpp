@@ -156,6 +156,9 @@ TEST(MoreExpressions, DatesInZones) {
         {R"({"$dateAdd":{"startDate":"$d","unit":"year","amount":{"$numberLong":"9007199254740993"}}})",
          5166406},
         {R"({"$dateFromParts":{"year":0}})", 40523},
+        {R"({"$dateFromParts":{"year":2020,"isoWeek":3}})", 40489},
+        {R"({"$dateFromParts":{"isoWeekYear":2020,"day":3}})", 40525},
+        {R"({"$dateFromParts":{"month":3}})", 40516},
         {R"({"$dateFromParts":{"year":2000,"month":40000}})", 31034},
         {R"({"$dateToString":{"date":"$d","format":"%q"}})", 18536},
     });

@@ -5,6 +5,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,36 +57,105 @@ Value objectToArray(ExprContext& context, Arguments arguments) {
     return Value::ofArray(builder.finish());
 }
 
-/// Key and value of one member of $arrayToObject's input; false if it is neither [k, v] nor {k:
-/// ..., v: ...}.
-bool pairOf(const Element& member, Element* key, Element* value) {
-    if (!(member.isArray() || member.isObject()) || member.document().fieldCount() != 2) {
-        return false;
-    }
-    const Document pair = member.document();
-    *key = pair.find(member.isArray() ? "0" : "k");
-    *value = pair.find(member.isArray() ? "1" : "v");
-    return key->isString() && !value->isMissing();
+std::string typeName(const Element& element) {
+    return std::string(bson::typeName(element.type()));
 }
 
+/// Fails: $arrayToObject found something that it does not take.
+bool refuse(ExprContext& context, uint32_t number, const std::string& text) {
+    context.fail(location(number), "$arrayToObject requires " + text);
+    return false;
+}
+
+/// Key and value of [key, value]. False: the context has failed.
+bool pairOfArray(ExprContext& context, const Element& member, Element* key, Element* value) {
+    if (!member.isArray()) {
+        return refuse(context,
+                      40396,
+                      "a consistent input format. Elements mustall be arrays or all be objects. "
+                      "Array was detected, now found: " +
+                          typeName(member));
+    }
+    const Document pair = member.document();
+    if (const size_t size = static_cast<size_t>(pair.fieldCount()); size != 2) {
+        return refuse(context,
+                      40397,
+                      "an array of size 2 arrays,found array of size: " + std::to_string(size));
+    }
+    auto at = pair.begin();
+    *key = *at;
+    *value = *++at;
+    return key->isString() ||
+           refuse(context,
+                  40395,
+                  "an array of key-value pairs, where the key must be of type string. Found key "
+                  "type: " +
+                      typeName(*key));
+}
+
+/// Key and value of {k: key, v: value}. False: the context has failed.
+bool pairOfObject(ExprContext& context, const Element& member, Element* key, Element* value) {
+    if (!member.isObject()) {
+        return refuse(context,
+                      40391,
+                      "a consistent input format. Elements mustall be arrays or all be objects. "
+                      "Object was detected, now found: " +
+                          typeName(member));
+    }
+    const Document pair = member.document();
+    if (const size_t size = static_cast<size_t>(pair.fieldCount()); size != 2) {
+        return refuse(context,
+                      40392,
+                      "an object keys of 'k' and 'v'. Found incorrect number of keys:" +
+                          std::to_string(size));
+    }
+    *key = pair.find("k");
+    *value = pair.find("v");
+    if (key->isMissing() || value->isMissing()) {
+        return refuse(context,
+                      40393,
+                      "an object with keys 'k' and 'v'. Missing either or both keys from: " +
+                          bson::toShellText(pair));
+    }
+    return key->isString() ||
+           refuse(context,
+                  40394,
+                  "an object with keys 'k' and 'v', where the value of 'k' must be of type "
+                  "string. Found type: " +
+                      typeName(*key));
+}
+
+/// The first member tells the form of all.
 Value arrayToObject(ExprContext& context, Arguments arguments) {
     if (arguments[0].isNullish()) {
         return Value::null();
     }
-    if (!arguments[0].element().isArray()) {
+    const Element& input = arguments[0].element();
+    if (!input.isArray()) {
         return context.fail(
             location(40386),
             "$arrayToObject requires an array input, found: " + typeText(arguments[0]));
     }
     FieldsInOrder fields;
-    for (const Element& member : arguments[0].element().document()) {
+    if (input.document().isEmpty()) {
+        return fields.document();
+    }
+    const Element first = *input.document().begin();
+    if (!first.isArray() && !first.isObject()) {
+        return context.fail(
+            location(40398),
+            "Unrecognised input type format for $arrayToObject: " + typeName(first));
+    }
+    const auto pairOf = first.isArray() ? pairOfArray : pairOfObject;
+    for (const Element& member : input.document()) {
         Element key;
         Element value;
-        if (!pairOf(member, &key, &value)) {
-            return context.fail(location(40398),
-                                "$arrayToObject requires an array of key-value pairs, where the "
-                                "key must be of type string. Found: " +
-                                    bson::toShellText(member));
+        if (!pairOf(context, member, &key, &value)) {
+            return {};
+        }
+        if (key.stringValue().find('\0') != std::string_view::npos) {
+            return context.fail(location(first.isArray() ? 4940400 : 4940401),
+                                "Key field cannot contain an embedded null byte");
         }
         fields.set(key.stringValue(), value);
     }

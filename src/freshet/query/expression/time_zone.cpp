@@ -4,6 +4,8 @@
 #include <absl/container/flat_hash_map.h>
 #include <unicode/timezone.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace freshet::query {
@@ -44,6 +46,15 @@ bool parseOffset(std::string_view text, int64_t* millis) {
     return true;
 }
 
+/// Names that ICU has for compatibility and the time zone database has not.
+bool isOnlyOfIcu(std::string_view name) {
+    static constexpr std::string_view kShort[] = {
+        "ACT", "AET", "AGT", "ART", "AST", "BET", "BST", "CAT", "CNT", "CST", "CTT", "EAT", "ECT",
+        "IET", "IST", "JST", "MIT", "NET", "NST", "PLT", "PNT", "PRT", "PST", "SST", "VST"};
+    return name.starts_with("SystemV/") ||
+           std::find(std::begin(kShort), std::end(kShort), name) != std::end(kShort);
+}
+
 }  // namespace
 
 const TimeZone& TimeZone::utc() {
@@ -69,8 +80,8 @@ StatusOr<const TimeZone*> TimeZone::find(std::string_view name) {
         std::string text;
         id.toUTF8String(text);
         // Names that ICU does not know become its unknown zone; its custom "GMT+2" is not a valid
-        // name here.
-        if (text != name || *rules->zone == icu::TimeZone::getUnknown()) {
+        // name here, and neither are those that the time zone database does not have.
+        if (text != name || isOnlyOfIcu(name) || *rules->zone == icu::TimeZone::getUnknown()) {
             return invalid(location(40485),
                            "unrecognized time zone identifier: \"" + std::string(name) + "\"");
         }

@@ -229,7 +229,9 @@ private:
         node->computes = true;
         auto expression = parseExpression(value, &scope_);
         if (!expression.isOk()) {
-            return unknownOperator(value, std::move(expression).status());
+            return style_ == ProjectStyle::kAddFields
+                       ? std::move(expression).status()
+                       : unknownOperator(value, std::move(expression).status());
         }
         node->expression = std::move(*expression);
         return insert(object, position, std::move(node));

@@ -4,6 +4,7 @@
 #include "freshet/bson/json.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/limits.h"
+#include "freshet/query/match/path.h"
 #include "freshet/query/transform.h"
 #include "freshet/query/update.h"
 #include "freshet/query/update/array_filters.h"
@@ -124,11 +125,12 @@ Status walkRename(Document before,
     size_t start = 0;
     for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
         const Element element = fields->find(at, path.substr(start, dot - start));
-        if (element.isArray()) {
+        start = dot + 1;
+        const std::string next = path.substr(start, path.find('.', start) - start);
+        if (element.isArray() && (!isSource || arrayIndexOf(next) >= 0)) {
             *array = element.name();
             return Status::ok();
         }
-        start = dot + 1;
         if (element.isObject()) {
             at = element.document();
             continue;
@@ -137,9 +139,8 @@ Status walkRename(Document before,
             return Status::ok();
         }
         return invalid(Reason::kPathNotViable,
-                       "cannot use the part (" + path.substr(start, path.find('.', start) - start) +
-                           " of " + path + ") to traverse the element ({" + elementText(element) +
-                           "})");
+                       "cannot use the part (" + next + " of " + path +
+                           ") to traverse the element ({" + elementText(element) + "})");
     }
     return Status::ok();
 }
