@@ -5,6 +5,10 @@
 
 namespace freshet::bson {
 
+bool isDbRefPart(std::string_view name) {
+    return name == "$ref" || name == "$id" || name == "$db";
+}
+
 size_t pathParts(std::string_view dotted) {
     return static_cast<size_t>(std::count(dotted.begin(), dotted.end(), '.')) + 1;
 }

@@ -12,6 +12,9 @@ namespace freshet::bson {
 
 inline constexpr size_t kPathPartsMax = 200;
 
+/// Whether the name is one of a DBRef's ("$ref", "$id", "$db"): the only ones with a '$' in front
+/// that paths of queries, expressions and indexes may have.
+bool isDbRefPart(std::string_view name);
 /// The number of its parts: its dots plus one.
 size_t pathParts(std::string_view dotted);
 /// kInvalid (kOverflow) when it has more than kPathPartsMax parts.

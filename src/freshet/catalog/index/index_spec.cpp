@@ -55,6 +55,10 @@ Status checkDirection(const bson::Element& field) {
                           : Status::ok();
 }
 
+Status startsWithDollar() {
+    return cannotCreate("Index key contains an illegal field name: field name starts with '$'.");
+}
+
 Status checkField(const bson::Element& field) {
     const std::string_view path = field.name();
     FRESHET_RETURN_IF_ERROR(checkDirection(field));
@@ -66,9 +70,14 @@ Status checkField(const bson::Element& field) {
     if (path == "$**" || path.ends_with(".$**")) {
         return cannotCreate("Wildcard indexes are not supported by this server");
     }
-    if (path.front() == '$' || path.find(".$") != std::string_view::npos) {
-        return cannotCreate(
-            "Index key contains an illegal field name: field name starts with '$'.");
+    if (path.front() == '$') {
+        return startsWithDollar();
+    }
+    for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
+        const std::string_view part = path.substr(dot + 1, path.find('.', dot + 1) - dot - 1);
+        if (part.front() == '$' && !bson::isDbRefPart(part)) {
+            return startsWithDollar();
+        }
     }
     return Status::ok();
 }

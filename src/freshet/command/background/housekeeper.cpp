@@ -2,11 +2,9 @@
 #include "freshet/command/background/housekeeper.h"
 
 #include "freshet/command/access/replica_set_member.h"
-#include "freshet/command/background/block_on.h"
 #include "freshet/command/oplog/note.h"
 #include "freshet/command/txn/statement.h"
 #include "freshet/platform/clock.h"
-#include "freshet/telemetry/log.h"
 
 #include <algorithm>
 
@@ -80,7 +78,7 @@ uint64_t Housekeeper::sweepTransactions(uint64_t now) {
 }
 
 /// A member's log says that it is there, so that its time, which is the clusterTime, does not stay
-/// behind the clock.
+/// behind the clock. recordStart() has written the first note.
 uint64_t Housekeeper::writeNotes(uint64_t now) {
     if (!isReplicaSet(services_)) {
         return UINT64_MAX;
@@ -91,25 +89,15 @@ uint64_t Housekeeper::writeNotes(uint64_t now) {
     const journal::Journal& journal = services_.store.journal();
     // A note must not wait: a shutdown would wait for it.
     const bool mayWrite = !journal.isOutOfSpace() && !services_.writeBlock.isLocked();
-    const bool isQuiet = journal.tailLsn() == loggedAtNote_ &&
+    const bool isQuiet = notesDue_ != 0 && journal.tailLsn() == loggedAtNote_ &&
                          ParameterValues::get(services_.parameters.writePeriodicNoops) != 0;
-    if (mayWrite && (notesDue_ == 0 || isQuiet)) {
-        writeNote(notesDue_ == 0 ? "new primary" : "periodic noop");
+    if (mayWrite && isQuiet) {
+        writeMemberNote(services_.store, "periodic noop");
     }
     loggedAtNote_ = journal.tailLsn();
     const int64_t seconds = ParameterValues::get(services_.parameters.periodicNoopIntervalSecs);
     notesDue_ = now + static_cast<uint64_t>(seconds) * 1'000 * kNanosPerMilli;
     return notesDue_;
-}
-
-void Housekeeper::writeNote(std::string_view message) {
-    bson::Builder note;
-    note.add("msg", message);
-    NoteWriter writer(services_.store, bson::OwnedDocument(note.finish()).view());
-    const Status status = blockOnAll(writer);
-    if (!status.isOk()) {
-        telemetry::logWarning("command", "A note could not be logged: " + status.toString());
-    }
 }
 
 uint64_t Housekeeper::sweepSessions(uint64_t now) {

@@ -25,7 +25,6 @@ private:
     uint64_t sweepSessions(uint64_t now);
     uint64_t sweepTransactions(uint64_t now);
     uint64_t writeNotes(uint64_t now);
-    void writeNote(std::string_view message);
 
     Services& services_;
     TtlMonitor ttl_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "freshet/command/diag/own_documents.h"
 
+#include "freshet/command/access/replica_set_member.h"
 #include "freshet/command/background/block_on.h"
+#include "freshet/command/oplog/note.h"
 #include "freshet/command/retry/session_documents.h"
 #include "freshet/platform/clock.h"
 #include "freshet/platform/thread.h"
@@ -191,6 +193,20 @@ Status makeSessionCollection(Services& services) {
     return blockOnAll(*change);
 }
 
+/// The oplog ends where the log is durable. What a member has written of its own is in it when the
+/// first client asks: a dump that begins at its end does not meet it.
+Status waitForLog(journal::Journal& journal) {
+    const journal::Lsn end = journal.tailLsn();
+    for (;;) {
+        sync::WaitToken token;
+        Status status = journal.durable(end, &token);
+        if (!status.isWouldBlock()) {
+            return status;
+        }
+        sync::blockOn(token);
+    }
+}
+
 void warnUnless(const Status& status, const char* what) {
     if (!status.isOk()) {
         telemetry::logWarning("command",
@@ -235,6 +251,10 @@ void recordStart(Services& services) {
     warnUnless(forgetOldStarts(services), "local.startup_log");
     warnUnless(recordCompatibility(services), "the feature compatibility version");
     warnUnless(makeSessionCollection(services), "config.system.sessions");
+    if (isReplicaSet(services) && !services.store.journal().isOutOfSpace()) {
+        writeMemberNote(services.store, "new primary");
+        warnUnless(waitForLog(services.store.journal()), "the log");
+    }
 }
 
 }  // namespace freshet::command

@@ -4,8 +4,10 @@
 #include "freshet/catalog/event.h"
 #include "freshet/command/access/authorize.h"
 #include "freshet/command/access/replica_set_member.h"
+#include "freshet/command/background/block_on.h"
 #include "freshet/command/run/invocation.h"
 #include "freshet/command/run/tables.h"
+#include "freshet/telemetry/log.h"
 
 namespace freshet::command {
 
@@ -19,6 +21,16 @@ Status NoteWriter::run() {
         hasEvent_ = true;
     }
     return txn_.commit();
+}
+
+void writeMemberNote(engine::Store& store, std::string_view message) {
+    bson::Builder note;
+    note.add("msg", message);
+    NoteWriter writer(store, bson::OwnedDocument(note.finish()).view());
+    const Status status = blockOnAll(writer);
+    if (!status.isOk()) {
+        telemetry::logWarning("command", "A note could not be logged: " + status.toString());
+    }
 }
 
 namespace {

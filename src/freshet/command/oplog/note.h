@@ -7,6 +7,7 @@
 #include "freshet/engine/store.h"
 
 #include <string>
+#include <string_view>
 
 namespace freshet::command {
 
@@ -25,5 +26,8 @@ private:
     std::string event_;
     bool hasEvent_ = false;
 };
+
+/// Writes the note {msg: message} of a member, on a thread that may block; a failure is logged.
+void writeMemberNote(engine::Store& store, std::string_view message);
 
 }  // namespace freshet::command

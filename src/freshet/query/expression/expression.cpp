@@ -3,6 +3,7 @@
 #include "freshet/query/expression/expression.h"
 
 #include "freshet/bson/json.h"
+#include "freshet/bson/path.h"
 #include "freshet/platform/clock.h"
 #include "freshet/query/expression/operators.h"
 #include "freshet/query/limits.h"
@@ -375,7 +376,7 @@ Status checkFieldName(std::string_view name) {
     if (name.empty()) {
         return invalid(location(15998), "FieldPath field names may not be empty strings.");
     }
-    if (name[0] == '$') {
+    if (name[0] == '$' && !bson::isDbRefPart(name)) {
         return invalid(location(16410),
                        "FieldPath field names may not start with '$'. Consider using $getField or "
                        "$setField.");

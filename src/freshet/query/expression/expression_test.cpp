@@ -203,6 +203,7 @@ TEST(Expression, ObjectsAndTypes) {
         {R"({"$toBool":"$z"})", "false"},
         {R"({"$toBool":"x"})", "true"},
         {R"({"$toDecimal":"2.50"})", R"({"$numberDecimal":"2.50"})"},
+        {R"({"$let":{"vars":{"r":{"$literal":{"$ref":"c","$id":5}}},"in":"$$r.$id"}})", "5"},
         {R"({"$toDecimal":true})", R"({"$numberDecimal":"1"})"},
         {R"({"$toDecimal":{"$date":{"$numberLong":"-5"}}})", R"({"$numberDecimal":"-5"})"},
         {R"({"$arrayToObject":{"$literal":[["a",1],["b",2],["a",3]]}})", R"({"a":3,"b":2})"},

@@ -384,7 +384,7 @@ private:
                                ? "FieldPath must not end with a '.'."
                                : "FieldPath field names may not be empty strings.");
         }
-        if (part[0] == '$') {
+        if (part[0] == '$' && !bson::isDbRefPart(part)) {
             return invalid(Reason::kFieldPathInvalid,
                            "FieldPath field names may not start with '$'. Consider using "
                            "$getField or $setField.");

@@ -102,7 +102,7 @@ Status checkPath(std::string_view path) {
                 "path '" +
                 std::string(path) + "'");
         }
-        if (part[0] == '$' && !positional && part != "$id" && part != "$ref" && part != "$db") {
+        if (part[0] == '$' && !positional && !bson::isDbRefPart(part)) {
             return invalid(Reason::kDollarPrefixedFieldName,
                            "The dollar ($) prefixed field '" + std::string(part) + "' in '" +
                                std::string(path) + "' is not valid for storage.");
