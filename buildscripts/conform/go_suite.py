@@ -58,7 +58,7 @@ def pattern(tests):
 
 def parse(name, lines):
     """{test: [outcome, detail, seconds]} of what `go test -json` writes. A test that has subtests counts where it fails by itself."""
-    output, ended = collections.defaultdict(list), {}
+    output, ended, waiting = collections.defaultdict(list), {}, set()
     for line in lines:
         event = json.loads(line) if line.startswith('{') else {}
         test = event.get('Test')
@@ -66,7 +66,9 @@ def parse(name, lines):
             output[test].append(event['Output'])
         elif test and event['Action'] in ('pass', 'fail', 'skip'):
             ended[test] = (event['Action'], event['Elapsed'])
-    for test in set(output) - set(ended):  # the process ended within it
+        elif test:
+            waiting = waiting | {test} if event['Action'] == 'pause' else waiting - {test}
+    for test in set(output) - set(ended) - waiting:  # the process ended within it
         ended[test] = ('fail', 0)
     parents = {parent for test in ended for parent in ancestors(test)}
     explained = {parent for test, (action, _) in ended.items() if action == 'fail' for parent in ancestors(test)}
@@ -87,7 +89,8 @@ def detail(lines, action):
         return ''
     if action == 'skip':
         return re.sub(r'^\S+\.go:\d+: ', '', said[-1]) if said else ''
-    return '\n'.join(said)[-6000:]
+    text = '\n'.join(said)
+    return text if len(text) < 8000 else text[:4000] + '\n...\n' + text[-4000:]
 
 
 def call(command, folder, **environment):
@@ -103,8 +106,9 @@ class Package:
 
     def run(self, configuration, tests):
         call(['go', 'test', '-c', '-o', self.program, '.'], self.folder)
-        outcomes, wanted = {}, tests or call([self.program, '-test.list', self.top], self.folder).split()
+        outcomes = {}
         with harness.Server(arguments=pytest_runs.TEST_COMMANDS + pytest_runs.CONFIGURATIONS[configuration]) as server:
+            wanted = tests or self.top_tests(server)
             while wanted:
                 before = len(wanted)
                 outcomes.update(self.part(server, wanted))
@@ -113,6 +117,10 @@ class Package:
                 if len(wanted) == before:
                     raise SystemExit('nothing is known of %s:\n%s' % (' '.join(wanted), self.log_text()[-4000:]))
         return outcomes
+
+    def top_tests(self, server):
+        listed = call([self.program, '-test.list', self.top or '.'], self.folder, MONGODB_URI=server.uri + '?replicaSet=rs0')
+        return [line for line in listed.splitlines() if re.fullmatch(r'Test\w+', line)]
 
     def part(self, server, wanted):
         command = ['go', 'tool', 'test2json', '-t', self.program, '-test.v=test2json', '-test.timeout=%dm' % MINUTES, '-test.run', pattern(wanted)]

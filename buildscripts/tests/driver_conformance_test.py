@@ -3,6 +3,7 @@
 well formed. What the excuses say about the machine and the driver is looked at here."""
 import glob
 import inspect
+import json
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, 'buildscripts', 'conform'))
+import go_suite  # noqa: E402
 import ratchet  # noqa: E402
 import specifications  # noqa: E402
 
@@ -51,6 +53,31 @@ class JudgementTest(unittest.TestCase):
         self.assertEqual({'known': 'later'}, ratchet.read_list(os.path.join(judged.folder, 'excused.txt')))
         again = ratchet.Judgement(judged.outcomes, judged.folder, True, REASONS)
         self.assertEqual(['odd', 'worse'], sorted(failure.split(':')[0] for failure in again.failures))
+
+
+class GoOutcomesTest(unittest.TestCase):
+    """What becomes of the events that Go's test programs write."""
+
+    def parse(self, *events):
+        lines = [json.dumps({'Action': action, 'Test': test, 'Output': output, 'Elapsed': 0.5}) for action, test, output in events]
+        return {test: outcome[:2] for test, outcome in go_suite.parse('p', ['not an event'] + lines).items()}
+
+    def test_subtests_count_and_not_what_holds_them(self):
+        self.assertEqual({'p/T/a': ['passed', ''], 'p/T/b': ['failed', 'x_test.go:7: bad'], 'p/T/c': ['skipped', 'no need']}, self.parse(
+            ('run', 'T', ''), ('pass', 'T/a', ''), ('output', 'T/b', '=== RUN   T/b\n'), ('output', 'T/b', '    x_test.go:7: bad\n'),
+            ('fail', 'T/b', ''), ('output', 'T/c', '    x_test.go:9: no need\n'), ('skip', 'T/c', ''), ('fail', 'T', '')))
+
+    def test_what_holds_subtests_counts_where_it_fails_by_itself(self):
+        self.assertEqual({'p/T': ['failed', 'leaks'], 'p/T/a': ['passed', '']},
+                         self.parse(('pass', 'T/a', ''), ('output', 'T', 'leaks\n'), ('fail', 'T', '')))
+
+    def test_a_process_that_ends_fails_the_test_that_runs_and_not_those_that_wait(self):
+        self.assertEqual({'p/T': ['failed', 'panic: oh']}, self.parse(
+            ('output', 'W', '=== RUN   W\n'), ('pause', 'W', ''), ('output', 'T', '=== RUN   T\n'), ('output', 'T', 'panic: oh\n')))
+
+    def test_a_pattern_takes_a_test_and_no_other(self):
+        pattern = go_suite.pattern(['T/a(b)', 'U'])
+        self.assertEqual('^T$/^a\\(b\\)$|^U$', pattern)
 
 
 class ListsTest(unittest.TestCase):
