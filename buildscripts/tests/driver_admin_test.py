@@ -43,6 +43,17 @@ class AdminTest(unittest.TestCase):
         self.refused(2, lambda: self.c.find_one())
         self.assertIsNone(self.c.find_one())
 
+    def test_of_several_modes_the_first_counts(self):
+        self.fail({'skip': 5, 'times': 1}, failCommands=['find'], errorCode=2)
+        self.refused(2, lambda: self.c.find_one())
+        self.assertIsNone(self.c.find_one())
+        self.refused(2, lambda: self.fail({'often': 1}, failCommands=['find'], errorCode=2))
+        self.refused(9, lambda: self.fail({}, failCommands=['find'], errorCode=2))
+
+    def test_an_explained_aggregation_has_no_write_concern(self):
+        command = {'aggregate': self.c.name, 'pipeline': [{'$out': 'elsewhere'}], 'explain': True, 'writeConcern': {'w': 1}}
+        self.refused(9, lambda: self.c.database.command(command))
+
     def test_a_read_is_tried_again_after_a_closed_connection(self):
         self.fail({'times': 1}, failCommands=['find'], closeConnection=True)
         self.c.insert_one({'_id': 1})

@@ -11,6 +11,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import certificates  # noqa: E402
 import harness  # noqa: E402
+import raw_bson  # noqa: E402
 
 pymongo = None
 SECONDS = 120  # that nothing takes
@@ -19,8 +20,10 @@ SECONDS = 120  # that nothing takes
 class ReplicaSetTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        global pymongo
+        global pymongo, bson
         pymongo = harness.import_pymongo()
+        import bson as of_pymongo
+        bson = of_pymongo
 
     def setUp(self):
         self.server = harness.Server(arguments=['--replSet', 'rs0', '--setParameter', 'enableTestCommands=1']).start()
@@ -151,6 +154,16 @@ class ReplicaSetTest(unittest.TestCase):
             list(cursor)
         c.database.client.admin.command('configureFailPoint', 'maxTimeAlwaysTimeOut', mode='off')
         self.assertEqual(len(list(c.find(max_time_ms=60_000))), 10)
+
+    def test_a_cluster_time_has_a_form(self):
+        now = self.client().test.command('ping')['$clusterTime']
+        connection = raw_bson.Connection(self.server.port)
+        self.addCleanup(connection.close)
+        for sent, code in ((now, 0), ({'clusterTime': now['clusterTime']}, 0), (5, 14), ({'clusterTime': 5}, 14), ({}, 40414)):
+            with self.subTest(sent=sent):
+                command = {'ping': 1, '$clusterTime': sent, '$db': 'test'}
+                answer = bson.decode(connection.ask_bytes(raw_bson.op_msg(bson.encode(command))))
+                self.assertEqual(answer.get('code', 0), code, answer)
 
     def test_a_causal_session_reads_what_it_wrote(self):
         client = self.client()

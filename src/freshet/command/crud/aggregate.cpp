@@ -34,6 +34,10 @@ StatusOr<AggregateCommand> parseAggregate(const Invocation& call, bson::Document
     fields.required("pipeline");
     command.pipeline = fields.array("pipeline");
     FRESHET_RETURN_IF_ERROR(fields.status());
+    if (command.explains && body.has("writeConcern")) {
+        return invalid(Reason::kFailedToParse,
+                       "Aggregation explain does not support the'writeConcern' option");
+    }
     FRESHET_ASSIGN_OR_RETURN(command.request.variables, query::evaluateLet(let));
     command.request.db = call.generic.db;
     command.request.find = [&catalog = call.services.catalog, in = call.reads()](

@@ -15,9 +15,19 @@ using telemetry::FailPointSetting;
 
 constexpr int64_t kSleepMsMax = 24 * 3'600'000;
 
+/// The field that counts: the first that is there of these. Drivers send several.
+bson::Element modeField(bson::Document mode) {
+    for (const char* name : {"times", "skip", "activationProbability"}) {
+        if (const bson::Element field = mode.find(name); !field.isMissing()) {
+            return field;
+        }
+    }
+    return mode.isEmpty() ? bson::Element() : *mode.begin();
+}
+
 Status parseModeObject(bson::Document mode, FailPointSetting* out) {
-    const bson::Element what = mode.isEmpty() ? bson::Element() : *mode.begin();
-    if (what.isMissing() || mode.fieldCount() != 1 || !what.isNumber()) {
+    const bson::Element what = modeField(mode);
+    if (what.isMissing() || !what.isNumber()) {
         return invalid(Reason::kFailedToParse, "invalid mode object");
     }
     if (what.name() == "activationProbability") {

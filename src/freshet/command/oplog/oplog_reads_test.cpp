@@ -19,10 +19,7 @@ protected:
         replicaSet_ = "rs0";
         open();
         run(R"({"setParameter": 1, "writePeriodicNoops": false})", "admin");
-        // The housekeeper's note comes soon.
-        while (jsonOf(newestEntry().view().find("o")) != R"({"msg":"newprimary"})") {
-            platform::sleepMillis(1);
-        }
+        run(R"({"appendOplogNote": 1, "data": {"msg": "new primary"}})", "admin");
     }
 
     static std::string jsonOf(const bson::Element& element) {

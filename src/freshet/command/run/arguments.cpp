@@ -276,6 +276,23 @@ Status checkDatabaseName(std::string_view db) {
                          "Invalid database name: '" + std::string(db) + "'");
 }
 
+/// $clusterTime, of which a member looks at the form only: its time is the log's.
+Status checkClusterTime(Fields* fields) {
+    const bson::Document sent = fields->object("$clusterTime");
+    FRESHET_RETURN_IF_ERROR(fields->status());
+    const bson::Element time = sent.find("clusterTime");
+    if (time.isMissing()) {
+        return invalid(Reason::kMissingField,
+                       "BSON field '$clusterTime.clusterTime' is missing but a required field");
+    }
+    return time.type() == bson::Type::kTimestamp
+               ? Status::ok()
+               : invalid(Reason::kTypeMismatch,
+                         "BSON field '$clusterTime.clusterTime' is the wrong type '" +
+                             std::string(bson::typeName(time.type())) +
+                             "', expected type 'timestamp'");
+}
+
 }  // namespace
 
 bool isGenericArgument(std::string_view name) {
@@ -323,6 +340,9 @@ StatusOr<GenericArguments> parseArguments(const Command& command,
     FRESHET_RETURN_IF_ERROR(checkKnownFields(command, body));
     FRESHET_RETURN_IF_ERROR(checkSequences(command, request));
     FRESHET_RETURN_IF_ERROR(parseSession(&fields, command, &out));
+    if (isReplicaSet && fields.has("$clusterTime")) {
+        FRESHET_RETURN_IF_ERROR(checkClusterTime(&fields));
+    }
     FRESHET_RETURN_IF_ERROR(checkDatabaseName(out.db));
     FRESHET_RETURN_IF_ERROR(parseTimeLimit(fields.element("maxTimeMS"), &out));
     bson::Document writeConcern = fields.object("writeConcern");
