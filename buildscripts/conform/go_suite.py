@@ -136,10 +136,10 @@ class Package:
             return text.read()
 
 
-def run(work, configuration, specifications, only, jobs, tests=None):
-    """{test: [outcome, detail, seconds]}"""
+def run(work, configuration, folder, only, jobs, tests=None):
+    """{test: [outcome, detail, seconds]}; `folder`: what source() gave."""
     os.makedirs(work, exist_ok=True)
-    folder, wanted = source(specifications), dict.fromkeys(PACKAGES)
+    wanted = dict.fromkeys(PACKAGES)
     if tests is not None:
         wanted = collections.defaultdict(list)
         for test in tests:

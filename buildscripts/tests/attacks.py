@@ -9,6 +9,7 @@ import threading
 import time
 
 import harness
+import raw_bson
 
 pymongo = harness.import_pymongo()
 import bson  # noqa: E402
@@ -110,9 +111,7 @@ def half_messages(server, seconds):
 
 def unread_replies(server, seconds):
     """Fifty connections that ask twenty times for 20 MB and read nothing."""
-    find = bson.encode({'find': 'wide', 'batchSize': 20, '$db': 'attack'})
-    payload = struct.pack('<I', 0) + b'\0' + find
-    message = struct.pack('<iiii', 16 + len(payload), 1, 0, 2013) + payload
+    message = raw_bson.op_msg(bson.encode({'find': 'wide', 'batchSize': 20, '$db': 'attack'}))
     connections = [socket.create_connection(('127.0.0.1', server.port)) for _ in range(50)]
     for connection in connections:
         connection.sendall(message * 20)

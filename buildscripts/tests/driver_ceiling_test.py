@@ -46,6 +46,7 @@ def alone(one):
 for each in attacks.ALL:
     setattr(CeilingTest, 'test_' + each.__name__, alone(each))
 
+
 class LargeDocumentsTest(unittest.TestCase):
     """What an application does to documents of 16 MB goes well under the same ceiling."""
     SIZE = 16_000_000

@@ -58,8 +58,7 @@ class Wire:
         self.connection = raw_bson.Connection(port, SECONDS_MAX)
 
     def message(self, db, command):
-        body = b'\0\0\0\0\0' + bson.encode({**command, '$db': db})
-        return (16 + len(body)).to_bytes(4, 'little') + b'\1\0\0\0\0\0\0\0\xdd\7\0\0' + body
+        return raw_bson.op_msg(bson.encode({**command, '$db': db}))
 
     def ask(self, db, command):
         try:

@@ -44,34 +44,29 @@ private:
 /// whose values are missing are left out.
 class OneFieldId final : public Expression {
 public:
-    OneFieldId(std::string name, ExprPtr value)
-        : name_(std::move(name)), value_(std::move(value)) {}
-    Value evaluate(ExprContext& context) const override {
-        const Value value = value_->evaluate(context);
+    OneFieldId(std::string_view name, ExprPtr id) : id_(std::move(id)) {
         bson::Builder builder;
-        if (value.isMissing()) {
-            builder.add(name_, bson::Null{});
-        } else if (context.allows(value.heldBytes())) {
-            builder.addAs(name_, value.element());
-        }
-        return Value::ofDocument(builder.finish());
+        builder.add(name, bson::Null{});
+        null_ = Value::ofDocument(builder.finish());
     }
-    bool isConstant() const override { return value_->isConstant(); }
+    Value evaluate(ExprContext& context) const override {
+        Value id = id_->evaluate(context);
+        return id.element().isObject() && id.element().document().isEmpty() ? null_ : id;
+    }
+    bool isConstant() const override { return id_->isConstant(); }
 
 private:
-    const std::string name_;
-    const ExprPtr value_;
+    const ExprPtr id_;
+    Value null_;  // {name: null}
 };
 
 StatusOr<ExprPtr> parseId(const Element& id, ExprScope* scope) {
-    FRESHET_ASSIGN_OR_RETURN(ExprPtr whole, parseExpression(id, scope));
+    FRESHET_ASSIGN_OR_RETURN(ExprPtr parsed, parseExpression(id, scope));
     if (!id.isObject() || id.document().fieldCount() != 1 ||
         id.document().begin()->name().starts_with('$')) {
-        return whole;
+        return parsed;
     }
-    const Element only = *id.document().begin();
-    FRESHET_ASSIGN_OR_RETURN(ExprPtr value, parseExpression(only, scope));
-    return ExprPtr(std::make_shared<OneFieldId>(std::string(only.name()), std::move(value)));
+    return ExprPtr(std::make_shared<OneFieldId>(id.document().begin()->name(), std::move(parsed)));
 }
 
 }  // namespace

@@ -199,20 +199,21 @@ Status notViable(std::string_view name, const Element& inside) {
         "Cannot create field '" + std::string(name) + "' in element {" + elementText(inside) + "}");
 }
 
-/// The path below `node` of the first operator that needs a viable one; null if there is none.
-const std::string* findViablePath(const UpdateNode& node, std::string* path) {
+/// Whether an operator at or below `node`, whose path is `path`, needs a viable one; *path becomes
+/// that operator's.
+bool needsViablePath(const UpdateNode& node, std::string* path) {
     if (node.op != nullptr) {
-        return node.op->needsViablePath() ? path : nullptr;
+        return node.op->needsViablePath();
     }
     for (const auto& [component, child] : node.children) {
         const size_t bytes = path->size();
         *path += '.' + component;
-        if (findViablePath(*child, path) != nullptr) {
-            return path;
+        if (needsViablePath(*child, path)) {
+            return true;
         }
         path->resize(bytes);
     }
-    return nullptr;
+    return false;
 }
 
 /// An operator that creates nothing meets `inside`, at the run's path, and would have to go on to
@@ -222,11 +223,11 @@ Status checkViable(const UpdateNode& node,
                    const std::string& at,
                    const Element& inside) {
     std::string path = at + '.' + component;
-    return findViablePath(node, &path) == nullptr
-               ? Status::ok()
-               : invalid(Reason::kPathNotViable,
+    return needsViablePath(node, &path)
+               ? invalid(Reason::kPathNotViable,
                          "Cannot use the part (" + component + ") of (" + path +
-                             ") to traverse the element ({" + elementText(inside) + "})");
+                             ") to traverse the element ({" + elementText(inside) + "})")
+               : Status::ok();
 }
 
 /// Adds elements after the array's end, with nulls in the gaps.

@@ -3,8 +3,6 @@
 
 #include <sys/epoll.h>
 
-#include <utility>
-
 namespace freshet::transport::rdma {
 
 namespace {
@@ -28,27 +26,21 @@ FdWatch::~FdWatch() {
 }
 
 void FdWatch::arm() {
-    opSeq_ = completion_.begin();
+    completion_.begin();
     if (isCancelled_) {
-        end(ended());
+        completion_.finishCurrent(ended());
     } else {
         reactor_.poller().rewatch(fd_, EPOLLIN | EPOLLONESHOT, this);
     }
 }
 
-void FdWatch::end(Status status) {
-    if (opSeq_ != 0) {
-        completion_.finish(std::exchange(opSeq_, 0), std::move(status));
-    }
-}
-
 void FdWatch::onEvents(uint32_t) {
-    end(Status::ok());
+    completion_.finishCurrent(Status::ok());
 }
 
 void FdWatch::cancel() {
     isCancelled_ = true;
-    end(ended());
+    completion_.finishCurrent(ended());
 }
 
 }  // namespace freshet::transport::rdma

@@ -36,12 +36,10 @@ private:
     };
     void onEvents(uint32_t events) override;
     void arm();
-    void end(Status status);
 
     Reactor& reactor_;
     const int fd_;
     Completion completion_;
-    uint64_t opSeq_ = 0;  // of the wait in progress; 0: none
     bool isWatched_ = false;
     bool isCancelled_ = false;
 };

@@ -263,12 +263,8 @@ void ServerCore::wakeAll() {
     if (room_.isSet()) {
         room_.complete();
     }
-    if (const uint64_t seq = std::exchange(readSeq_, 0); seq != 0) {
-        readable_.finish(seq, Status::ok());
-    }
-    if (const uint64_t seq = std::exchange(writeSeq_, 0); seq != 0) {
-        writable_.finish(seq, Status::ok());
-    }
+    readable_.finishCurrent(Status::ok());
+    writable_.finishCurrent(Status::ok());
 }
 
 Status ServerCore::ended() {

@@ -45,11 +45,11 @@ public:
     /// kCancelled or another reason why the session has ended; ok while it goes on.
     Status ended();
     auto progressForReader() {
-        readSeq_ = readable_.begin();
+        readable_.begin();
         return readable_.done();
     }
     auto progressForWriter() {
-        writeSeq_ = writable_.begin();
+        writable_.begin();
         return writable_.done();
     }
     /// Complete when the session has ended, so that a wait for room can be given up. Until
@@ -57,7 +57,8 @@ public:
     sync::WaitToken waitForRoom() { return room_ = sync::WaitToken::create(); }
     void stopWaitingForRoom() { room_ = {}; }
     auto turn() {
-        readable_.finish(readable_.begin(), Status::ok());
+        readable_.begin();
+        readable_.finishCurrent(Status::ok());
         return readable_.done();
     }
     bool watch(PeerWatcher* watcher);
@@ -98,8 +99,6 @@ private:
     Completion readable_;
     Completion writable_;
     sync::WaitToken room_;  // set while the session waits for memory
-    uint64_t readSeq_ = 0;  // of the coroutine waiting for progress; 0: none
-    uint64_t writeSeq_ = 0;
     PeerWatcher* watcher_ = nullptr;
     bool sawProbe_ = false;
     bool isMoved_ = false;

@@ -38,6 +38,8 @@ public:
         }
         return true;
     }
+    /// The same for the operation in progress, whichever it is. False: there is none.
+    bool finishCurrent(Status result) { return finish(opSeq_, std::move(result)); }
     bool isIdle() const { return phase_ == Phase::kIdle; }
 
     /// `co_await completion.done()`: the result, always by way of the executor's queue, so that

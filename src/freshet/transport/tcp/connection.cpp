@@ -69,8 +69,8 @@ void Connection::close() {
     reactor_.poller().unwatch(fd);
     ::shutdown(fd, SHUT_RDWR);
     ::close(fd);
-    endRead(closedHere());
-    endWrite(closedHere());
+    readable_.finishCurrent(closedHere());
+    writable_.finishCurrent(closedHere());
     stopWaiting();
     tellWatcher();
 }
@@ -120,32 +120,20 @@ StatusOr<size_t> Connection::write(const Unsent& unsent) {
 }
 
 void Connection::awaitInput() {
-    readSeq_ = readable_.begin();
+    readable_.begin();
     if (isClosed()) {
-        endRead(closedHere());
+        readable_.finishCurrent(closedHere());
     } else if (hasInput_) {
-        endRead(Status::ok());
+        readable_.finishCurrent(Status::ok());
     }
 }
 
 void Connection::awaitRoom() {
-    writeSeq_ = writable_.begin();
+    writable_.begin();
     if (isClosed()) {
-        endWrite(closedHere());
+        writable_.finishCurrent(closedHere());
     } else {
         reactor_.poller().rewatch(fd_, kInput | EPOLLOUT, this);
-    }
-}
-
-void Connection::endRead(Status status) {
-    if (readSeq_ != 0) {
-        readable_.finish(std::exchange(readSeq_, 0), std::move(status));
-    }
-}
-
-void Connection::endWrite(Status status) {
-    if (writeSeq_ != 0) {
-        writable_.finish(std::exchange(writeSeq_, 0), std::move(status));
     }
 }
 
@@ -153,11 +141,10 @@ void Connection::onEvents(uint32_t events) {
     hasLeft_ = hasLeft_ || (events & kEnd) != 0;
     if ((events & (EPOLLIN | kEnd)) != 0) {
         hasInput_ = true;
-        endRead(Status::ok());
+        readable_.finishCurrent(Status::ok());
     }
-    if (writeSeq_ != 0 && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0 && writable_.finishCurrent(Status::ok())) {
         reactor_.poller().rewatch(fd_, kInput, this);
-        endWrite(Status::ok());
     }
     if (hasLeft_) {
         tellWatcher();

@@ -44,7 +44,8 @@ public:
     /// `co_await nextTurn()`: the others of the reactor have had their turn. REQUIRES: nobody
     /// waits for input.
     auto nextTurn() {
-        readable_.finish(readable_.begin(), Status::ok());
+        readable_.begin();
+        readable_.finishCurrent(Status::ok());
         return readable_.done();
     }
     bool isWriting() const { return !writable_.isIdle(); }
@@ -75,8 +76,6 @@ private:
     void onEvents(uint32_t events) override;
     void awaitInput();
     void awaitRoom();
-    void endRead(Status status);
-    void endWrite(Status status);
     void tellWatcher();
     StatusOr<size_t> written(ssize_t bytes);
 
@@ -84,8 +83,6 @@ private:
     int fd_;  // -1: closed
     Completion readable_;
     Completion writable_;
-    uint64_t readSeq_ = 0;   // of the reader that waits; 0: none
-    uint64_t writeSeq_ = 0;  // likewise
     bool hasInput_ = false;  // something came that may not have been read
     bool hasLeft_ = false;   // the peer has ended its side
     /// To be called when the peer has gone; null once called, or when nothing watches.
